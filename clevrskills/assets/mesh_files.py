@@ -1,10 +1,9 @@
-"""Mesh files: objects from GLB and URDF files, as solids in millimetres.
+"""Mesh files: objects from GLB and URDF files, as solids in millimeters.
 
-Of a GLB file (metres, y up, its front along +z), nodes whose names begin with ``collision`` are the
-convex parts and are not drawn; without any, each connected piece of the visible mesh is one. Of a
-URDF file (metres, z up, its front along +x), the links and their fixed joints make one body; what
-``<visual>`` shows is drawn and what ``<collision>`` gives are the parts. Colours and images in the
-files are not used: a body gets its texture from the layout.
+In a GLB file (meters, y up, front along +z), nodes whose names begin with ``collision`` are
+invisible convex parts; without any, each connected piece of the visible mesh is one. In a URDF file
+(meters, z up, front along +x), all links and fixed joints form one body with ``<visual>`` meshes
+and ``<collision>`` parts. Colors and images are ignored, as textures come from the layout.
 """
 
 import xml.etree.ElementTree as ET
@@ -22,29 +21,29 @@ from clevrskills.errors import ClevrSkillsError, errors_in
 MILLIMETRES = 1000.0
 COLLISION = "collision"
 _ROUND = 16
-"""Corners round a cylinder."""
+"""Corners of a cylinder."""
 _CONVEX_SHARE = 0.98
-"""Share of its convex hull that a convex part fills, at least."""
+"""Smallest share of its convex hull that a convex part fills."""
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""To z up, with the front along -y, where builders have it."""
+"""Rotation to z up with the front along -y, as in builders."""
 _X_FRONT = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
 
 def item(path: Path, density: float, pools: tuple[str, ...] = ()) -> Item:
-    """Return an object from a GLB or URDF file, of a density in kg/m^3, drawn from some pools."""
+    """Return an object from a GLB or URDF file, with its density in kg/m^3 and pools."""
     return Item(partial(read, path), density, pools)
 
 
 @cache
 def read(path: Path) -> Solid:
-    """Return the solid of a file, in millimetres.
+    """Return the solid of a file in millimeters.
 
     Raises:
-        ClevrSkillsError: The file cannot be read, has no mesh, or a part is not convex.
+        ClevrSkillsError: The file cannot be read, has no mesh, or has a part that is not convex.
     """
     readers = {".glb": _glb, ".gltf": _glb, ".urdf": _urdf}
     if path.suffix.lower() not in readers:
-        raise ClevrSkillsError(f"{path}: allowed are files of the kinds {', '.join(readers)}")
+        raise ClevrSkillsError(f"{path}: unknown file type; allowed: {', '.join(readers)}")
     with errors_in(f"{path} cannot be read"):
         visible, parts, axes = readers[path.suffix.lower()](path)
     if not (visible and parts):
@@ -56,7 +55,7 @@ def read(path: Path) -> Solid:
 
 
 def _glb(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
-    """Return visible meshes, convex parts, and the axes of the file."""
+    """Return visible meshes, convex parts and axes of the file."""
     import trimesh
 
     scene = trimesh.load_scene(path)
@@ -71,7 +70,7 @@ def _glb(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
 
 
 def _pieces(meshes: Sequence[Any]) -> list[Any]:
-    """Return connected pieces, whose corners may be doubled where textures or normals part."""
+    """Return connected pieces after merging corners that differ in texture or normal."""
     pieces = []
     for mesh in meshes:
         bare = mesh.copy()
@@ -90,8 +89,8 @@ def _urdf(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
             joint = joints[link]
             if joint.get("type") != "fixed":
                 raise ClevrSkillsError(
-                    f"{path}: joint {joint.get('name')!r} is {joint.get('type')}; an object is one "
-                    "rigid body, so that joints must be fixed"
+                    f"{path}: joint {joint.get('name')!r} is {joint.get('type')}; joints of an "
+                    "object must be fixed"
                 )
             placed[name] = _origin(joint) @ placed[name]
             link = joint.find("parent").get("link")  # type: ignore[union-attr]
@@ -106,7 +105,7 @@ def _urdf(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
 
 
 def _origin(element: ET.Element) -> np.ndarray:
-    """Return the transformation (4, 4) of an element's ``<origin>``."""
+    """Return the transformation (4, 4) of the ``<origin>`` of an element."""
     from trimesh import transformations
 
     origin = element.find("origin")
@@ -117,7 +116,7 @@ def _origin(element: ET.Element) -> np.ndarray:
 
 
 def _geometry(element: ET.Element, path: Path) -> Iterator[Any]:
-    """Yield the meshes (metres) of a ``<visual>`` or ``<collision>``."""
+    """Yield the meshes (meters) of a ``<visual>`` or ``<collision>``."""
     import trimesh
 
     shape = next(iter(element.find("geometry")))  # type: ignore[arg-type]
@@ -148,8 +147,8 @@ def _corners(mesh: Any, path: Path, k: int) -> np.ndarray:
     share = abs(mesh.volume) / hull.volume if hull.volume else 0.0
     if not mesh.is_watertight or share < _CONVEX_SHARE:
         raise ClevrSkillsError(
-            f"{path}: part {k} is not convex, it fills {share:.0%} of its convex hull; give it "
-            f"convex parts: in GLB files nodes named {COLLISION}_0, {COLLISION}_1 and so on, in "
-            "URDF files several <collision>"
+            f"{path}: part {k} is not convex: it fills {share:.0%} of its convex hull; add convex "
+            f"parts, in GLB files nodes named {COLLISION}_0, {COLLISION}_1, ..., in URDF files "
+            "several <collision>"
         )
     return np.asarray(hull.vertices)

@@ -4,18 +4,18 @@ import numpy as np
 
 from clevrskills.assets.solids import Patch, Solid
 
-TEXTURE_PERIOD_M = 0.1  # a texture repeats this often on every surface
-CREASE_DEG = 35.0  # surfaces that meet at less than this angle are shaded as one smooth surface
-_LEVEL = 0.75  # |normal z| above which a face takes its texture straight from above
+TEXTURE_PERIOD_M = 0.1  # size of a texture tile
+CREASE_DEG = 35.0  # faces that meet at a smaller angle are shaded smooth
+_LEVEL = 0.75  # |normal z| above which a face is textured from above
 _DEGENERATE_M2 = 1e-10
 
 
 def render_mesh(solid: Solid) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the renderable mesh of a solid given in metres.
+    """Return the render mesh of a solid in meters, with vertices split at creases and seams.
 
     Returns:
         vertices (V, 3) float32, normals (V, 3) float32, uvs (V, 2) float32 (1 = one texture
-        period), faces (F, 3) uint32. Vertices are split at creases and at texture seams.
+        period), faces (F, 3) uint32.
     """
     triangles = np.concatenate([patch.points[patch.faces] for patch in solid.patches])  # (F, 3, 3)
     uvs = np.concatenate([_patch_uvs(patch) for patch in solid.patches])  # (F, 3, 2)
@@ -40,7 +40,7 @@ def _face_normals(triangles: np.ndarray) -> np.ndarray:
 
 
 def _corner_normals(triangles: np.ndarray) -> np.ndarray:
-    """Return normals (F, 3, 3) of corners: means, by angle, over neighbours across soft edges."""
+    """Return corner normals (F, 3, 3): means over neighbors at soft edges, weighted by angle."""
     face = _face_normals(triangles)
     before = np.roll(triangles, 1, axis=1) - triangles
     after = np.roll(triangles, -1, axis=1) - triangles
@@ -74,7 +74,7 @@ def _patch_uvs(patch: Patch) -> np.ndarray:
 
 
 def _grid_uvs(points: np.ndarray) -> np.ndarray:
-    """Return lengths (rows, columns, 2) along a wall; whole periods round it: no seam."""
+    """Return lengths (rows, columns, 2) along a wall, seamless around it."""
     rings = np.linalg.norm(np.diff(points, axis=1), axis=2)  # (rows, columns - 1)
     widest = rings[np.argmax(rings.sum(axis=1))]
     u = np.concatenate([[0.0], np.cumsum(widest)])

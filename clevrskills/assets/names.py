@@ -1,4 +1,4 @@
-"""Names of shapes and textures in sentences: those of training, and some that are held out."""
+"""Names of shapes and textures in sentences, for training and held out."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,26 +11,28 @@ from clevrskills.assets.tables import read_rows
 from clevrskills.assets.textures import COLOURS
 
 SEEN_NAMES, HELD_OUT_NAMES = (0, 1, 2), (3, 4)
-"""Numbers of the sets of names: those of any sentence, and those of held-out sentences only. Set 0
-has the names that objects and textures have in tables."""
+"""Indices of the sets of names in all sentences, and in held-out sentences only. Set 0 is used in
+tables."""
 
 LETTERS = ("letter {}", "capital {}", "character {}", "{}-shaped piece", "alphabet piece {}")
 
 DARK = ("dark", "dark", "dark", "deep", "dim")
 PLAIN = ("{}", "plain {}", "solid {}", "uniform {}", "unpatterned {}")
-"""Names of a color alone."""
+"""Names of plain colors."""
 ALL_COLORS = "multicolored"
-"""What a swirl of all colors is called beside one of a single color."""
+"""Name of a swirl of all colors next to one of a single color."""
 
 
 def shape_words(shape: str, names: int = 0, others: Iterable[str] = ()) -> str:
-    """Return the name of a shape in a set of names, distinguished from the others present: a
-    ``cube`` beside a ``puzzle cube`` is a ``cuboid``. Shapes of other distributions have one name.
+    """Return the name of a shape in a set of names, distinct from other shapes in the scene.
+
+    Next to a ``puzzle cube``, a ``cube`` is a ``cuboid``. Shapes of other distributions have only
+    one name.
 
     Args:
         shape: Name of the shape.
-        names: Number of the set.
-        others: Names of the shapes that it must be distinguished from.
+        names: Index of the set.
+        others: Names of the other shapes.
     """
     if names == 0 and any(set(shape.split()) < set(other.split()) for other in others):
         names = 1
@@ -42,15 +44,15 @@ def shape_words(shape: str, names: int = 0, others: Iterable[str] = ()) -> str:
 
 
 def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> str:
-    """Return the name of a texture in a set of names, distinguished from the others present.
+    """Return the name of a texture in a set of names, distinct from other textures in the scene.
 
-    ``red`` beside ``red swirl`` is ``plain red``; ``red swirl`` beside ``dark red swirl`` is
+    Next to ``red swirl``, ``red`` is ``plain red``; next to ``dark red swirl``, ``red swirl`` is
     ``bright red swirl``.
 
     Args:
         texture: Name of the texture.
-        names: Number of the set.
-        others: Names of the textures that it must be distinguished from.
+        names: Index of the set.
+        others: Names of the other textures.
     """
     if palette_color(texture) is not None:
         return bare_name(texture)
@@ -75,13 +77,13 @@ def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> s
 
 @cache
 def _names(of: str) -> Mapping[str, tuple[str, ...]]:
-    """Return names by shape, or by texture or kind of pattern, one of each set."""
+    """Return the names of each shape, or of each texture or pattern, by set."""
     path = Path(__file__).with_name(f"{of}_names.toml")
     return read_rows(path, str, len(SEEN_NAMES + HELD_OUT_NAMES))
 
 
 def vocabulary() -> frozenset[str]:
-    """Return all words that names of shapes and textures are made of, in lower case."""
+    """Return all words in names of shapes and textures, in lower case."""
     tables = (_names(of).values() for of in ("shape", "texture"))
     sets = (*chain(*tables), LETTERS, DARK, PLAIN)
     names = " ".join(name for names in sets for name in names)

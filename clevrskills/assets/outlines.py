@@ -1,4 +1,4 @@
-"""Outlines seen from above, in millimetres: what the flat shapes and letters are extruded from."""
+"""Outlines of flat shapes and letters from above, in millimeters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ Points = Sequence[Corner]
 
 @dataclass(frozen=True)
 class Outline:
-    """A polygon with holes."""
+    """Polygon with holes."""
 
-    outer: Points  # corners of the boundary, counter-clockwise, millimetres
-    holes: tuple[Points, ...] = ()  # corners of each hole, either direction
+    outer: Points  # corners of the boundary, counter-clockwise, millimeters
+    holes: tuple[Points, ...] = ()  # corners of each hole in either direction
 
 
 def arc(
@@ -77,7 +77,7 @@ def heart(width: float) -> list[Corner]:
 
 
 def flower(radius: float, petals: int) -> list[Corner]:
-    """Return petals round a centre; the petal radius makes neighbours meet."""
+    """Return touching petals around a center."""
     half = 180 / petals
     ring = radius / (1 + np.sin(np.radians(half)))
     petal = radius - ring
@@ -90,7 +90,7 @@ def flower(radius: float, petals: int) -> list[Corner]:
 
 
 def crescent(radius: float, bite: float, shift: float) -> list[Corner]:
-    """Return a disc of `radius` with a disc of radius `bite` about (shift, 0) taken away."""
+    """Return a disk of `radius` minus a disk of radius `bite` about (shift, 0)."""
     x = (radius**2 - bite**2 + shift**2) / (2 * shift)
     y = float(np.sqrt(radius**2 - x**2))
     outer_deg = float(np.degrees(np.arctan2(y, x)))
@@ -111,20 +111,20 @@ def clover(width: float, lobe: float) -> list[Corner]:
 
 
 def raindrop(width: float, radius: float) -> list[Corner]:
-    """Drop in a square of the given width, its tip in the upper right corner of that."""
+    """Return a drop in a square, its tip in the upper right corner."""
     at, tip = radius - width / 2, width / 2
     open_deg = float(np.degrees(np.arccos(radius / ((tip - at) * np.sqrt(2)))))
     return [(tip, tip), *arc(radius, 45 + open_deg, 405 - open_deg, 15, at, at)]
 
 
 def crown(width: float, notch: float, spread: float) -> list[Corner]:
-    """Return three points up; the notches between them are at (±`spread`, `notch`)."""
+    """Return a crown with three tips and notches at (±`spread`, `notch`)."""
     a = width / 2
     return [(-a, -a), (a, -a), (a, a), (spread, notch), (0.0, a), (-spread, notch), (-a, a)]
 
 
 def candy(width: float, radius: float) -> list[Corner]:
-    """Return a disc between wings that flare to the lower left and the upper right of a square."""
+    """Return a disk with wings in the lower left and upper right corner of a square."""
     a, half_deg = width / 2, 22.0
     side = arc(radius, 45 + half_deg, 225 - half_deg, 8)
     wing = [(-a, -0.42 * a), (-0.75 * a, -0.75 * a), (-0.42 * a, -a)]
@@ -133,7 +133,7 @@ def candy(width: float, radius: float) -> list[Corner]:
 
 
 def leaf(length: float, width: float, n: int = 9) -> list[Corner]:
-    """Return a lens of two arcs; its tips point to lower left and upper right."""
+    """Return a lens of two arcs with tips at the lower left and upper right."""
     half_angle_deg = 2 * float(np.degrees(np.arctan(width / length)))
     radius = length / 2 / float(np.sin(np.radians(half_angle_deg)))
     shift = radius - width / 2
@@ -143,63 +143,162 @@ def leaf(length: float, width: float, n: int = 9) -> list[Corner]:
 
 
 # Block letters on a 10 mm grid, the bottom left corner at (0, 0): the boundary, then the holes.
-# Somewhere near the centre of mass each has a place 33 mm wide, where a suction cup fits.
-# fmt: off
+# Each has an area 33 mm wide for a suction cup near its center of mass. fmt: off
 LETTERS: dict[str, tuple[Points, ...]] = {
     "A": (
         [(0, 0), (2.6, 0), (3.1, 1.4), (5.9, 1.4), (6.4, 0), (9, 0), (6.2, 9), (2.8, 9)],
         [(3.8, 4.9), (5.2, 4.9), (4.5, 7.6)],
     ),
     "E": (
-        [(0, 0), (7.8, 0), (7.8, 2), (3.4, 2), (3.4, 3.5), (7.2, 3.5), (7.2, 5.5),
-         (3.4, 5.5), (3.4, 7), (7.8, 7), (7.8, 9), (0, 9)],
+        [
+            (0, 0),
+            (7.8, 0),
+            (7.8, 2),
+            (3.4, 2),
+            (3.4, 3.5),
+            (7.2, 3.5),
+            (7.2, 5.5),
+            (3.4, 5.5),
+            (3.4, 7),
+            (7.8, 7),
+            (7.8, 9),
+            (0, 9),
+        ],
     ),
     "G": (
-        [(2, 0), (8.8, 0), (8.8, 5), (5.2, 5), (5.2, 3.5), (6.6, 3.5), (6.6, 2.2),
-         (4.1, 2.2), (3.4, 2.9), (3.4, 6.1), (4.1, 6.8), (8.4, 6.8), (8.4, 9), (2, 9),
-         (0, 7), (0, 2)],
+        [
+            (2, 0),
+            (8.8, 0),
+            (8.8, 5),
+            (5.2, 5),
+            (5.2, 3.5),
+            (6.6, 3.5),
+            (6.6, 2.2),
+            (4.1, 2.2),
+            (3.4, 2.9),
+            (3.4, 6.1),
+            (4.1, 6.8),
+            (8.4, 6.8),
+            (8.4, 9),
+            (2, 9),
+            (0, 7),
+            (0, 2),
+        ],
     ),
     "H": (
-        [(0, 0), (2.6, 0), (2.6, 2.8), (6.2, 2.8), (6.2, 0), (8.8, 0), (8.8, 9), (6.2, 9),
-         (6.2, 6.2), (2.6, 6.2), (2.6, 9), (0, 9)],
+        [
+            (0, 0),
+            (2.6, 0),
+            (2.6, 2.8),
+            (6.2, 2.8),
+            (6.2, 0),
+            (8.8, 0),
+            (8.8, 9),
+            (6.2, 9),
+            (6.2, 6.2),
+            (2.6, 6.2),
+            (2.6, 9),
+            (0, 9),
+        ],
     ),
     "K": (
-        [(0, 0), (3, 0), (3, 2.6), (5.2, 0), (8.8, 0), (5.2, 4.5), (8.8, 9), (5.2, 9),
-         (3, 6.4), (3, 9), (0, 9)],
+        [
+            (0, 0),
+            (3, 0),
+            (3, 2.6),
+            (5.2, 0),
+            (8.8, 0),
+            (5.2, 4.5),
+            (8.8, 9),
+            (5.2, 9),
+            (3, 6.4),
+            (3, 9),
+            (0, 9),
+        ],
     ),
-    "L": (
-        [(0, 0), (7.6, 0), (7.6, 3.4), (3.4, 3.4), (3.4, 9), (0, 9)],
-    ),
+    "L": ([(0, 0), (7.6, 0), (7.6, 3.4), (3.4, 3.4), (3.4, 9), (0, 9)],),
     "M": (
-        [(0, 0), (2.4, 0), (2.4, 4.6), (4, 1.8), (5.8, 1.8), (7.4, 4.6), (7.4, 0),
-         (9.8, 0), (9.8, 9), (7, 9), (4.9, 5.6), (2.8, 9), (0, 9)],
+        [
+            (0, 0),
+            (2.4, 0),
+            (2.4, 4.6),
+            (4, 1.8),
+            (5.8, 1.8),
+            (7.4, 4.6),
+            (7.4, 0),
+            (9.8, 0),
+            (9.8, 9),
+            (7, 9),
+            (4.9, 5.6),
+            (2.8, 9),
+            (0, 9),
+        ],
     ),
     "N": (
-        [(0, 0), (2.6, 0), (2.6, 4.1), (5.6, 0), (8.6, 0), (8.6, 9), (6, 9), (6, 4.9),
-         (3, 9), (0, 9)],
+        [
+            (0, 0),
+            (2.6, 0),
+            (2.6, 4.1),
+            (5.6, 0),
+            (8.6, 0),
+            (8.6, 9),
+            (6, 9),
+            (6, 4.9),
+            (3, 9),
+            (0, 9),
+        ],
     ),
     "O": (
-        [(2.8, 0), (6.6, 0), (9.4, 2.8), (9.4, 6.8), (6.6, 9.6), (2.8, 9.6), (0, 6.8),
-         (0, 2.8)],
-        [(4.1, 3.1), (5.3, 3.1), (6, 3.8), (6, 5.8), (5.3, 6.5), (4.1, 6.5), (3.4, 5.8),
-         (3.4, 3.8)],
+        [(2.8, 0), (6.6, 0), (9.4, 2.8), (9.4, 6.8), (6.6, 9.6), (2.8, 9.6), (0, 6.8), (0, 2.8)],
+        [
+            (4.1, 3.1),
+            (5.3, 3.1),
+            (6, 3.8),
+            (6, 5.8),
+            (5.3, 6.5),
+            (4.1, 6.5),
+            (3.4, 5.8),
+            (3.4, 3.8),
+        ],
     ),
     "R": (
-        [(0, 0), (3.4, 0), (3.4, 2.9), (3.8, 2.9), (5.5, 0), (8.9, 0), (7, 3.5), (8.5, 5),
-         (8.5, 7.6), (7.1, 9), (0, 9)],
+        [
+            (0, 0),
+            (3.4, 0),
+            (3.4, 2.9),
+            (3.8, 2.9),
+            (5.5, 0),
+            (8.9, 0),
+            (7, 3.5),
+            (8.5, 5),
+            (8.5, 7.6),
+            (7.1, 9),
+            (0, 9),
+        ],
         [(3.4, 5), (5.6, 5), (6, 5.4), (6, 6.8), (5.6, 7.2), (3.4, 7.2)],
     ),
     "S": (
-        [(0, 0), (7.2, 0), (8, 0.8), (8, 5.6), (7.2, 6.4), (2.4, 6.4), (2.4, 7.7),
-         (8, 7.7), (8, 9.4), (0.8, 9.4), (0, 8.6), (0, 3.8), (0.8, 3), (5.6, 3),
-         (5.6, 1.7), (0, 1.7)],
+        [
+            (0, 0),
+            (7.2, 0),
+            (8, 0.8),
+            (8, 5.6),
+            (7.2, 6.4),
+            (2.4, 6.4),
+            (2.4, 7.7),
+            (8, 7.7),
+            (8, 9.4),
+            (0.8, 9.4),
+            (0, 8.6),
+            (0, 3.8),
+            (0.8, 3),
+            (5.6, 3),
+            (5.6, 1.7),
+            (0, 1.7),
+        ],
     ),
-    "T": (
-        [(0, 9), (0, 5.8), (2.8, 5.8), (2.8, 0), (6.2, 0), (6.2, 5.8), (9, 5.8), (9, 9)],
-    ),
-    "V": (
-        [(0, 9), (3, 0), (6, 0), (9, 9), (6.2, 9), (4.5, 4.4), (2.8, 9)],
-    ),
+    "T": ([(0, 9), (0, 5.8), (2.8, 5.8), (2.8, 0), (6.2, 0), (6.2, 5.8), (9, 5.8), (9, 9)],),
+    "V": ([(0, 9), (3, 0), (6, 0), (9, 9), (6.2, 9), (4.5, 4.4), (2.8, 9)],),
 }
 # fmt: on
 

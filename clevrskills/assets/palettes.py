@@ -1,4 +1,4 @@
-"""Palettes: plain colors of suites, each in a namespace of its own, such as ``ravens/red``."""
+"""Palettes: plain colors of suites in namespaces, such as ``ravens/red``."""
 
 from collections.abc import Mapping
 
@@ -36,18 +36,18 @@ PALETTES: Mapping[str, Mapping[str, Rgb]] = {
         "gold": (255, 215, 0),
     },
 }
-"""sRGB colors by namespace and name; those of ``ravens`` are LoHoRavens', the first eleven in use
-by default."""
+"""sRGB colors by namespace and name; ``ravens`` are those of LoHoRavens, the first eleven used by
+default."""
 
 
 def palette_color(texture: str) -> Rgb | None:
-    """Return the color of a texture of a palette; ``None``: it is of none."""
+    """Return the color of a texture of a palette; ``None`` for other textures."""
     namespace, slash, name = texture.partition("/")
     return PALETTES.get(namespace, {}).get(name) if slash else None
 
 
 def bare_name(texture: str) -> str:
-    """Return the name of a texture without its namespace, as it stands in a sentence."""
+    """Return the name of a texture without its namespace, as in sentences."""
     return texture.rpartition("/")[2]
 
 

@@ -1,4 +1,4 @@
-"""Parts of solids as data: the entries of a part in TOML files, lengths in millimetres."""
+"""Parts of solids in TOML files, lengths in millimeters."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _OUTLINES: Mapping[str, Callable[..., Points]] = {
 
 
 def solid_of(part: Mapping[str, Any]) -> Solid:
-    """Return the solid of a part, by its entry ``box``, ``lathe``, ``prism``, ``loft``, ``vessel``
-    or ``tube`` the arguments of the builder of that name in :mod:`~clevrskills.assets.solids`.
+    """Return the solid of a part with an entry ``box``, ``lathe``, ``prism``, ``loft``, ``vessel``
+    or ``tube``: the arguments of that function in :mod:`~clevrskills.assets.solids`.
 
     Raises:
-        ValueError: It has none of them.
+        ValueError: The part has none of these entries.
     """
     match part:
         case {"box": numbers}:
@@ -55,8 +55,8 @@ def solid_of(part: Mapping[str, Any]) -> Solid:
 
 
 def placed(part: Mapping[str, Any], solid: Solid) -> list[Solid]:
-    """Return copies of the solid of a part: ``place`` turns (axis, degrees) and shifts (x, y, z) it
-    step after step, ``at`` shifts a copy by each combination of its entries ``x``, ``y``, ``z``.
+    """Return copies of the solid of a part: ``place`` is a sequence of rotations (axis, degrees)
+    and shifts (x, y, z), and ``at`` makes a copy for each combination of ``x``, ``y`` and ``z``.
     """
     for step in part.get("place", ()):
         solid = solid.turned(*step) if isinstance(step[0], str) else solid.moved(*step)
@@ -66,7 +66,7 @@ def placed(part: Mapping[str, Any], solid: Solid) -> list[Solid]:
 
 
 def joined(parts: Iterable[Mapping[str, Any]]) -> Solid:
-    """Return the union of parts; those with ``detail`` are seen, but physics need not know them."""
+    """Return the union of parts; those with ``detail`` are visual only."""
     whole = Solid((), ())
     for part in parts:
         for solid in placed(part, solid_of(part)):
@@ -79,7 +79,7 @@ def _rings(rings: Sequence[Any]) -> list[tuple[Points, float]]:
 
 
 def _points(outline: Any) -> Points:
-    """Return points as they are given, or by the name of their outline, scaled, then moved."""
+    """Return points given directly, or as a named outline with optional scale and shift."""
     if isinstance(outline, list):
         return outline
     (name,) = outline.keys() & _OUTLINES.keys()

@@ -1,7 +1,7 @@
 """Tileable patterns on the unit square, as numpy images.
 
-A *mask* is an (n, n) float array in [0, 1], a *image* an (n, n, 3) one. Every pattern wraps round
-at the edges, and the edges of masks are one pixel soft (`fill`).
+A *mask* is an (n, n) float array in [0, 1], an *image* an (n, n, 3) one. Patterns are periodic, and
+the edges of masks are antialiased (:func:`fill`).
 """
 
 import numpy as np
@@ -11,25 +11,25 @@ Colour = tuple[float, float, float]
 
 
 def grid(n: int) -> tuple[Array, Array]:
-    """Return pixel centres: x to the right, y upwards, both (n, n) in (0, 1)."""
+    """Return pixel centers: x to the right, y upwards, both (n, n) in (0, 1)."""
     centres = (np.arange(n) + 0.5) / n
     x, y = np.meshgrid(centres, centres[::-1])
     return x, y
 
 
 def fill(distance: Array) -> Array:
-    """Return mask of the points with a negative signed distance (in tile units), anti-aliased."""
+    """Return the antialiased mask of points with negative signed distance in tile units."""
     return np.clip(0.5 - distance * len(distance), 0.0, 1.0)
 
 
 def mix(below: Colour | Array, above: Colour | Array, mask: Array) -> Array:
-    """Return the image that shows `above` where the mask is 1."""
+    """Return `below` blended with `above` where the mask is 1."""
     low, high = np.asarray(below, dtype=float), np.asarray(above, dtype=float)
     return low + (high - low) * mask[..., None]
 
 
 def wrap(values: Array) -> Array:
-    """Return values shifted by whole numbers into [-0.5, 0.5)."""
+    """Return values modulo 1 in [-0.5, 0.5)."""
     return (values + 0.5) % 1.0 - 0.5
 
 
@@ -38,10 +38,10 @@ def noise(n: int, seed: int, coarse: float, fine: float, stretch: float = 1.0) -
 
     Args:
         n: Pixels per side.
-        seed: Same seed, same noise.
+        seed: Random seed.
         coarse: Lowest frequency, waves per tile.
         fine: Highest frequency, waves per tile.
-        stretch: How much longer the features are along y than along x.
+        stretch: Aspect ratio of the features, y over x.
     """
     spectrum = np.fft.fft2(np.random.Generator(np.random.PCG64(seed)).random((n, n)))
     frequency = np.fft.fftfreq(n, 1 / n)
@@ -64,13 +64,13 @@ def cell_borders(n: int, seed: int, per_side: int) -> Array:
 
 
 def stripes(n: int, share: float = 0.5, bands: int = 4) -> Array:
-    """Return the mask of diagonal stripes that cover a share of the tile."""
+    """Return a mask of diagonal stripes that cover a share of the tile."""
     x, y = grid(n)
     return fill((np.abs(wrap((x + y) * bands)) - share / 2) / (bands * 2**0.5))
 
 
 def polka_dots(n: int, share: float = 0.304, rows: int = 4) -> Array:
-    """Return mask of dots on a diagonal lattice that cover a share of the tile, at most a half."""
+    """Return a mask of dots on a diagonal lattice that cover a share of at most half the tile."""
     x, y = grid(n)
     radius = (2 * share / np.pi) ** 0.5 / rows
     distance = np.minimum(*(_lattice_radius(x, y, rows, shift) for shift in (0.25, 0.75)))
@@ -83,7 +83,7 @@ def _lattice_radius(x: Array, y: Array, rows: int, shift: float) -> Array:
 
 
 def checkerboard(n: int, squares: int = 4) -> Array:
-    """Return the mask of every other square."""
+    """Return a checkerboard mask."""
     x, y = grid(n)
     across = np.abs(wrap(x * squares / 2)) - 0.25
     up = np.abs(wrap(y * squares / 2)) - 0.25
@@ -91,7 +91,7 @@ def checkerboard(n: int, squares: int = 4) -> Array:
 
 
 def swirls(n: int, per_side: int = 2, arms: int = 3) -> Array:
-    """Return the mask of pinwheel spirals on discs."""
+    """Return a mask of spirals on disks."""
     x, y = grid(n)
     dx, dy = wrap(x * per_side - 0.5), wrap(y * per_side - 0.5)
     radius = np.hypot(dx, dy)
@@ -104,7 +104,7 @@ def swirls(n: int, per_side: int = 2, arms: int = 3) -> Array:
 
 
 def paisley(n: int, per_side: int = 2) -> tuple[Array, Array]:
-    """Return masks of curled drops, heads up and down in turn, and of the rings drawn into them."""
+    """Return masks of curled drops in alternating orientation, and of the rings inside them."""
     x, y = grid(n)
     column = np.floor(x * per_side)
     turn = np.where(column % 2, -1.0, 1.0)
@@ -119,7 +119,7 @@ def paisley(n: int, per_side: int = 2) -> tuple[Array, Array]:
 
 
 def shaded(height: Array, strength: float) -> Array:
-    """Return the brightness factor of a periodic relief lit from the upper left."""
+    """Return the shading of a periodic relief lit from the upper left."""
     slope = np.roll(height, 1, axis=1) - np.roll(height, -1, axis=1)
     slope = slope + np.roll(height, 1, axis=0) - np.roll(height, -1, axis=0)
     return 1.0 - strength * slope

@@ -1,4 +1,4 @@
-"""Objects and textures that other distributions add, found by their entry points."""
+"""Objects and textures of other distributions, found by entry points."""
 
 import re
 from collections.abc import Container
@@ -14,25 +14,25 @@ from clevrskills.assets.objects import Item, catalogue, fittings
 from clevrskills.errors import ClevrSkillsError, NameTakenError, errors_in
 
 DENSITY = 700.0
-"""Of objects that do not say theirs, kg/m^3."""
+"""Default density of objects in kg/m^3."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z-]*( [A-Za-z][A-Za-z-]*)*")
 
 
 def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
-    """Return objects or textures of other distributions, by name.
+    """Return the objects or textures of other distributions by name.
 
     Args:
         kind: ``objects`` or ``textures``.
-        own: Names that the package has itself.
+        own: Names in this package.
 
     Raises:
-        ClevrSkillsError: A name cannot stand in a sentence, is the package's own, or comes twice.
+        ClevrSkillsError: A name is not made of words, or is taken.
     """
     found: dict[str, EntryPoint] = {}
     for added in additions(kind):
         if not _NAME.fullmatch(added.name):
             raise ClevrSkillsError(
-                f"{kind}: {added.name!r} = {added.value}: a name is one or several words of letters"
+                f"{kind}: {added.name!r} = {added.value}: names must consist of words of letters"
             )
         if added.name in own or added.name in found:
             first = found[added.name].value if added.name in found else "clevrskills"
@@ -42,20 +42,16 @@ def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
 
 
 def other_objects() -> dict[str, EntryPoint]:
-    """Return objects of other distributions, by name.
-
-    Raises:
-        ClevrSkillsError: See :func:`others`.
-    """
+    """Return the objects of other distributions by name; see :func:`others`."""
     return others("objects", {**catalogue(), **fittings()})
 
 
 @cache
 def other_object(name: str) -> Item | None:
-    """Return the object of another distribution, ``None`` if there is none of that name.
+    """Return an object of another distribution; ``None`` if the name is unknown.
 
     Raises:
-        ClevrSkillsError: It cannot be imported, or is no object.
+        ClevrSkillsError: The entry point cannot be imported or is not an object.
     """
     added = other_objects().get(name)
     if added is None:
@@ -76,14 +72,14 @@ def other_object(name: str) -> Item | None:
 
 
 def other_texture(added: EntryPoint, size_px: int) -> np.ndarray:
-    """Return the image of a texture of another distribution, (size_px, size_px, 3) in [0, 1].
+    """Return the texture of another distribution, (size_px, size_px, 3) in [0, 1].
 
     Args:
-        added: A function that draws it, given its size in pixels, or the path of an image.
-        size_px: Its width and height.
+        added: Entry point of a function of the size in pixels, or of the path of an image.
+        size_px: Width and height.
 
     Raises:
-        ClevrSkillsError: It cannot be imported, or draws something else.
+        ClevrSkillsError: The entry point cannot be imported or is not a texture.
     """
     from PIL import Image
 

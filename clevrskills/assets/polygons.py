@@ -1,8 +1,7 @@
-"""Plane polygons: triangulation and partition into convex pieces.
+"""Polygons: triangulation and partition into convex pieces.
 
-A polygon is given as `points` (n, 2) plus loops of indices into them: the outer loop
-counter-clockwise, holes clockwise. Outlines here have at most a few dozen corners, so clarity goes
-before asymptotic speed.
+A polygon consists of `points` (n, 2) and loops of indices: the outer loop counter-clockwise, holes
+clockwise. Outlines have at most a few dozen corners, so the algorithms are simple.
 """
 
 from collections.abc import Sequence
@@ -15,17 +14,17 @@ _EPSILON = 1e-9
 
 
 def signed_area(points: np.ndarray) -> float:
-    """Return the area of the closed polygon `points` (n, 2); positive when counter-clockwise."""
+    """Return the area of a closed polygon (n, 2), positive if counter-clockwise."""
     x, y = points[:, 0], points[:, 1]
     return float(0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
 
 
 def triangulate(points: np.ndarray, loops: Sequence[Loop]) -> list[Loop]:
-    """Return counter-clockwise index triples that cover a polygon with holes, by clipping ears.
+    """Return counter-clockwise triangles of a polygon with holes, by ear clipping.
 
     Args:
-        points: (n, 2) corners.
-        loops: Outer loop first (counter-clockwise), then the holes (clockwise).
+        points: Corners, (n, 2).
+        loops: Outer loop (counter-clockwise), then the holes (clockwise).
     """
     remaining = _bridge_holes(points, loops)
     triangles = []
@@ -38,9 +37,9 @@ def triangulate(points: np.ndarray, loops: Sequence[Loop]) -> list[Loop]:
 
 
 def convex_pieces(points: np.ndarray, triangles: Sequence[Loop]) -> list[Loop]:
-    """Return a few convex loops that cover the same area as `triangles` (Hertel and Mehlhorn 1983).
+    """Return a partition of `triangles` into few convex pieces (Hertel and Mehlhorn 1983).
 
-    Diagonals are removed, longest first, where the two pieces beside them make one convex piece.
+    Diagonals are removed, longest first, if the union of both sides is convex.
     """
     pieces = [list(triangle) for triangle in triangles]
     for a, b in sorted(_diagonals(pieces), key=lambda edge: -_length(points, *edge)):
@@ -66,7 +65,7 @@ def _length(points: np.ndarray, a: int, b: int) -> float:
 
 
 def _best_ear(points: np.ndarray, loop: Loop) -> int:
-    """Return the index into `loop` of the ear with the shortest diagonal: avoids slivers."""
+    """Return the index into `loop` of the ear with the shortest diagonal, to avoid slivers."""
     ears = [k for k in range(len(loop)) if _is_ear(points, loop, k)]
     if not ears:
         raise ValueError("polygon outline crosses itself: no ear left to clip")
@@ -89,7 +88,7 @@ def _is_ear(points: np.ndarray, loop: Loop, k: int) -> bool:
 
 
 def _bridge_holes(points: np.ndarray, loops: Sequence[Loop]) -> Loop:
-    """Return one loop that joins the outer boundary and, by shortest free bridges, the holes."""
+    """Return one loop that connects the boundary and the holes by shortest free bridges."""
     outer = list(loops[0])
     for hole in loops[1:]:
         candidates = sorted(
@@ -128,7 +127,7 @@ def _diagonals(pieces: Sequence[Loop]) -> list[tuple[int, int]]:
 
 
 def _merge(left: Loop, right: Loop, a: int, b: int) -> Loop:
-    """Join two loops over the edge that `left` walks from a to b and `right` from b to a."""
+    """Join two loops over the edge from a to b in `left` and from b to a in `right`."""
     start = left.index(b)
     walk = left[start:] + left[:start]  # b ... a
     start = right.index(a) if a in right else 0

@@ -1,4 +1,4 @@
-"""Rigid object geometry, ready for rendering and physics."""
+"""Geometry of rigid objects for rendering and physics."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,77 +13,76 @@ from clevrskills.assets.solids import Solid
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 _MILLIMETRE = 0.001
-_SYMMETRY_ORDERS = (16, 15, 8, 6, 5, 4, 3, 2)  # 15 and 16: round, that is continuous
+_SYMMETRY_ORDERS = (16, 15, 8, 6, 5, 4, 3, 2)  # 15 and 16: continuous
 _SYMMETRY_TOLERANCE_M = 0.0003
 _MAX_PARTS, _MAX_CORNERS = 16, 64
-_OUTSIDE_M = 0.004  # how far what is seen may stand out of what collides
-_LEVEL_M = 0.0002  # how far corners of the support face may be apart in height
-_ROOM_M = 0.003  # how far inside the support face the centre of mass is, at least
+_OUTSIDE_M = 0.004  # largest distance of the visible mesh outside the convex parts
+_LEVEL_M = 0.0002  # largest height difference of corners of the support face
+_ROOM_M = 0.003  # smallest distance of the center of mass from the edge of the support face
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box that stands upright in the frame of a shape."""
+    """Upright box in the frame of a shape."""
 
-    size: np.ndarray  # full size (3,), metres
-    center: np.ndarray  # (3,), metres
-    turn_rad: float  # its turn about z
+    size: np.ndarray  # full size (3,), meters
+    center: np.ndarray  # (3,), meters
+    turn_rad: float  # rotation about z
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A rigid object in its own frame, upright, the origin at the centre of its bounding box.
+    """Rigid object, upright, with the origin at the center of its bounding box.
 
-    It rests on the plane z = -half_extents[2]; its front looks along +x, towards the base camera.
+    It rests on the plane z = -half_extents[2]; its front faces +x, towards the base camera.
     """
 
-    name: str  # noun that can stand in a sentence, e.g. "letter R"
-    solid: Solid  # its surface and its parts, metres
-    # convex collision pieces, each (n, 3) float64 corners; they do not overlap
-    parts: tuple[np.ndarray, ...]
+    name: str  # noun for sentences, e.g. "letter R"
+    solid: Solid  # surface and parts in meters
+    parts: tuple[np.ndarray, ...]  # disjoint convex collision parts, each (n, 3) float64 corners
     density: float  # kg/m^3
-    half_extents: tuple[float, float, float]  # (x, y, z) metres
+    half_extents: tuple[float, float, float]  # (x, y, z) in meters
 
     @cached_property
     def _mesh(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The visible mesh, made when it is first asked for: physics can do without."""
+        """Visible mesh, created on demand as physics does not need it."""
         vertices, normals, uvs, faces = map(_frozen, meshes.render_mesh(self.solid))
         return vertices, normals, uvs, faces
 
     @property
     def vertices(self) -> np.ndarray:
-        """(V, 3) float32 corners of the visible mesh, metres; split at creases."""
+        """Corners of the visible mesh in meters, split at creases, (V, 3) float32."""
         return self._mesh[0]
 
     @property
     def normals(self) -> np.ndarray:
-        """(V, 3) float32 unit normals."""
+        """Unit normals, (V, 3) float32."""
         return self._mesh[1]
 
     @property
     def uvs(self) -> np.ndarray:
-        """(V, 2) float32 texture coordinates; the texture repeats every 0.1 m."""
+        """Texture coordinates, (V, 2) float32; the texture repeats every 0.1 m."""
         return self._mesh[2]
 
     @property
     def faces(self) -> np.ndarray:
-        """(F, 3) uint32 triangles, counter-clockwise seen from outside."""
+        """Triangles, counter-clockwise seen from outside, (F, 3) uint32."""
         return self._mesh[3]
 
     @cached_property
     def visible_radius_m(self) -> float:
-        """Distance of the furthest visible point from the origin."""
+        """Distance of the farthest visible point from the origin."""
         points = np.concatenate([patch.points for patch in self.solid.patches])
         return float(np.linalg.norm(points.astype(np.float32), axis=1).max())
 
     @cached_property
     def symmetry(self) -> int:
-        """Order of the symmetry under turns about z: 1 none, 4 square, 0 round."""
+        """Order of the rotational symmetry about z: 1 none, 4 square, 0 round."""
         return _symmetry(np.concatenate([patch.points for patch in self.solid.patches]))
 
     @cached_property
     def planes(self) -> tuple[np.ndarray, ...]:
-        """Per part its half-spaces (m, 4): rows nx, ny, nz, d with n . p <= d inside."""
+        """Half-spaces (m, 4) of each part: rows nx, ny, nz, d with n . p <= d inside."""
         return tuple(_planes(part) for part in self.parts)
 
     @cached_property
@@ -93,29 +92,29 @@ class Shape:
 
     @cached_property
     def mass_kg(self) -> float:
-        """Mass, kg."""
+        """Mass in kg."""
         return self.density * sum(volume for volume, _ in self._volumes)
 
     @cached_property
     def center_of_mass(self) -> np.ndarray:
-        """(3,) centre of mass in the shape's frame, metres."""
+        """Center of mass in the frame of the shape in meters, (3,)."""
         volumes, centres = zip(*self._volumes, strict=True)
         return _frozen(np.average(np.stack(centres), axis=0, weights=volumes))
 
     @cached_property
     def outline(self) -> np.ndarray:
-        """Corners of the convex outline seen from above, counter-clockwise, (n, 2) metres."""
+        """Corners of the convex outline from above, counter-clockwise, (n, 2) in meters."""
         points = np.concatenate(self.parts)[:, :2]
         return _frozen(points[ConvexHull(points).vertices])
 
     @cached_property
     def radius_m(self) -> float:
-        """Radius of the circle around the origin that it covers, seen from above."""
+        """Radius of the bounding circle around the origin from above."""
         return float(np.linalg.norm(np.concatenate(self.parts)[:, :2], axis=1).max())
 
     @cached_property
     def support_room_m(self) -> float:
-        """Distance of the centre of mass from the lowest face's edge from above; below 0:
+        """Horizontal distance of the center of mass from the edge of the support face, negative
         outside.
         """
         corners = np.concatenate(self.parts)
@@ -128,12 +127,12 @@ class Shape:
 
     @cached_property
     def box(self) -> Box:
-        """The box around it, as it stands, that covers the least area."""
+        """Upright bounding box with the smallest base."""
         return _box(np.concatenate(self.parts))
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
-        """The same of each part."""
+        """Upright bounding box of each part."""
         return tuple(map(_box, self.parts))
 
 
@@ -145,19 +144,19 @@ def shape_names() -> tuple[str, ...]:
 def shape(
     name: str, size: tuple[float, float, float] | None = None, density: float | None = None
 ) -> Shape:
-    """Return the geometry of an object; the same arguments give the same instance.
+    """Return the geometry of an object, cached by arguments.
 
     Args:
-        name: One of `shape_names()`, a fitting such as "sphere" that no split draws, or an object
-            that another distribution adds.
-        size: Full bounding box (x, y, z) in metres to stretch to; by default the own size.
-        density: kg/m^3; by default the own density.
+        name: One of `shape_names()`, a fitting such as "sphere", or an object of another
+            distribution.
+        size: Bounding box (x, y, z) in meters to stretch the shape to; ``None``: default size.
+        density: Density in kg/m^3; ``None``: default density.
 
     Raises:
-        UnknownNameError: There is no shape of that name.
+        UnknownNameError: The shape is unknown.
         ValueError: `size` is not three positive numbers.
-        ClevrSkillsError: What another distribution adds cannot be imported, or is no rigid body
-            that stands.
+        ClevrSkillsError: The object of another distribution cannot be imported, or is not a stable
+            rigid body.
     """
     return _build(name, size, density)
 
@@ -189,8 +188,8 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
 
 @lru_cache(maxsize=256)
 def _solid(item: Item) -> Solid:
-    """Return the solid that an item builds, in its own unit, seen by the cameras from +x."""
-    return item.build().turned("z", 90)  # builders draw for a viewer at -y
+    """Return the solid of an item in its own unit, facing +x."""
+    return item.build().turned("z", 90)  # builders assume a viewer at -y
 
 
 def _item(name: str) -> Item | None:
@@ -198,7 +197,7 @@ def _item(name: str) -> Item | None:
 
 
 def _fault(shape: Shape) -> str:
-    """Return why a shape is no rigid body that stands; empty: it is one."""
+    """Return why a shape is not a stable rigid body; empty if it is."""
     if not 1 <= len(shape.parts) <= _MAX_PARTS:
         return f"{len(shape.parts)} convex parts; allowed: 1 to {_MAX_PARTS}"
     for k, part in enumerate(shape.parts):
@@ -214,11 +213,11 @@ def _fault(shape: Shape) -> str:
     depth = [(points @ p[:, :3].T - p[:, 3]).max(axis=1) for p in shape.planes]
     outside = float(np.min(depth, axis=0).max())
     if outside > _OUTSIDE_M:
-        return f"what is seen stands {1e3 * outside:.0f} mm out of the convex parts"
+        return f"the visible mesh is {1e3 * outside:.0f} mm outside the convex parts"
     if shape.support_room_m < _ROOM_M:
         return (
-            f"it does not stand: the centre of mass is {1e3 * shape.support_room_m:.0f} mm inside "
-            f"the flat face that it stands on; allowed: {1e3 * _ROOM_M:.0f} mm or more"
+            f"it is not stable: the center of mass is {1e3 * shape.support_room_m:.0f} mm inside "
+            f"the edge of its support face; allowed: {1e3 * _ROOM_M:.0f} mm or more"
         )
     return ""
 
@@ -249,7 +248,7 @@ def _planes(part: np.ndarray) -> np.ndarray:
 
 
 def _volume_and_centre(part: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return volume and centroid, from tetrahedra of the hull's triangles and a point inside."""
+    """Return volume and centroid from tetrahedra over the triangles of the hull."""
     hull = ConvexHull(part)
     apex = part.mean(axis=0)
     corners = part[hull.simplices]  # (f, 3, 3)
@@ -259,7 +258,7 @@ def _volume_and_centre(part: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _symmetry(points: np.ndarray) -> int:
-    """Return the highest order of turns about z that map the points onto themselves."""
+    """Return the highest order of rotations about z that map the points onto themselves."""
     tree = cKDTree(points)
     for order in _SYMMETRY_ORDERS:
         c, s = np.cos(2 * np.pi / order), np.sin(2 * np.pi / order)

@@ -1,7 +1,7 @@
-"""Solids: a visible surface together with the convex pieces that stand for it in physics.
+"""Solids: a visible surface together with its convex collision parts.
 
-Every builder returns both from one description, so that what is seen is what collides. Lengths are
-in whatever unit the caller uses (the catalogue uses millimetres).
+Builders return both from one description, so they always match. The unit of length is up to the
+caller (the catalogue uses millimeters).
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from clevrskills.assets.outlines import Outline, Points, circle, rectangle
 
 __all__ = ["Solid", "lathe"]
 
-_PART_RING = 16  # at most this many corners per ring of a convex part
+_PART_RING = 16  # most corners per ring of a convex part
 
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """A piece of surface."""
+    """Surface patch."""
 
     points: np.ndarray  # (n, 3) corners
     faces: np.ndarray  # (f, 3) triangles, counter-clockwise seen from outside
-    # (rows, columns) of a swept wall, whose first and last columns coincide; else None
+    # (rows, columns) of a swept wall, whose first and last columns coincide; otherwise ``None``
     grid: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """Surface patches and the convex parts (each (n, 3) corners) whose union they bound."""
+    """Surface patches and convex parts, each (n, 3) corners, whose union they bound."""
 
     patches: tuple[Patch, ...]
     parts: tuple[np.ndarray, ...]
@@ -39,7 +39,7 @@ class Solid:
         return Solid(self.patches + other.patches, self.parts + other.parts)
 
     def transformed(self, matrix: np.ndarray, offset: Sequence[float] = (0, 0, 0)) -> "Solid":
-        """Map every point by `matrix` (3, 3) with positive determinant, then shift by `offset`."""
+        """Return a copy mapped by `matrix` (3, 3) with positive determinant and shifted."""
 
         def apply(points: np.ndarray) -> np.ndarray:
             return points @ matrix.T + np.asarray(offset, dtype=np.float64)
@@ -52,16 +52,16 @@ class Solid:
         return self.transformed(np.eye(3), (x, y, z))
 
     def turned(self, axis: str, angle_deg: float) -> "Solid":
-        """Copy turned about the "x", "y" or "z" axis."""
+        """Return a copy rotated about the "x", "y" or "z" axis."""
         return self.transformed(_rotation(axis, angle_deg))
 
     def decorated(self, *details: "Solid") -> "Solid":
-        """Copy with raised details of a millimetre or so, which physics need not know."""
+        """Return a copy with visual details that are ignored by physics."""
         patches = sum((detail.patches for detail in details), self.patches)
         return Solid(patches, self.parts)
 
     def bounds(self) -> np.ndarray:
-        """Return (2, 3) lowest and highest corner of the visible surface."""
+        """Return the lowest and highest corner of the visible surface, (2, 3)."""
         points = np.concatenate([patch.points for patch in self.patches])
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
@@ -97,7 +97,7 @@ def _fan(ring: np.ndarray, facing_up: bool) -> Patch:
 
 
 def prism(outline: Outline | Points, height: float, bottom: float = 0.0) -> Solid:
-    """Return the outline extruded upwards from z = `bottom`; it may have holes."""
+    """Return an outline, possibly with holes, extruded upwards from z = `bottom`."""
     outline = outline if isinstance(outline, Outline) else Outline(outline)
     loops = [_oriented(outline.outer, 1.0), *(_oriented(hole, -1.0) for hole in outline.holes)]
     points = np.concatenate(loops)
@@ -128,11 +128,10 @@ def box(
 
 
 def loft(rings: Sequence[tuple[Points, float]]) -> Solid:
-    """Return convex outlines with equally many corners stacked at rising heights, closed by flat
-    ends.
+    """Return a solid through convex outlines with the same number of corners, with flat ends.
 
     Args:
-        rings: (outline, z) from the lowest to the highest; two rings at one height make a step.
+        rings: (outline, z) from bottom to top; two rings at the same height make a step.
     """
     return _skin([_lift(outline, z) for outline, z in rings])
 
@@ -143,7 +142,7 @@ def _skin(rings: Sequence[np.ndarray]) -> Solid:
 
 
 def _frusta(rings: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return convex pieces between adjacent rings; none where both are in one plane (a step)."""
+    """Return convex pieces between adjacent rings, none for steps in one plane."""
     pieces = (np.concatenate([_thinned(a), _thinned(b)]) for a, b in pairwise(rings))
     return [piece for piece in pieces if np.ptp(piece @ _ring_normal(rings[0])) > 1e-6]
 
@@ -154,17 +153,17 @@ def _ring_normal(ring: np.ndarray) -> np.ndarray:
 
 
 def _thinned(ring: np.ndarray) -> np.ndarray:
-    """Return every other (or so) corner of a convex ring: few enough for a part."""
+    """Return a subset of the corners of a convex ring, few enough for a part."""
     return ring[:: -(-len(ring) // _PART_RING)]
 
 
 @dataclass(frozen=True)
 class Station:
-    """One cross-section of a `tube`: an upright rectangle with bevelled edges.
+    """Cross-section of a :func:`tube`: an upright rectangle with beveled edges.
 
     Attributes:
-        x, y: Where the path passes.
-        width: Full width, across the path.
+        x, y: Point on the path.
+        width: Full width across the path.
         height: Full height.
         heading_deg: Direction of the path, 0 along +x.
         bottom: Height of the underside.
@@ -179,7 +178,7 @@ class Station:
 
 
 def tube(stations: Sequence[Station], bevel: float) -> Solid:
-    """Return a long body along a path in the plane; `bevel` is the size of its bevelled edges."""
+    """Return a solid along a path in the plane; `bevel` is the size of its beveled edges."""
     return _skin([_section(station, bevel) for station in stations])
 
 
@@ -193,17 +192,17 @@ def _section(station: Station, bevel: float) -> np.ndarray:
 
 
 def lathe(profile: Sequence[tuple[float, float]], n: int = 32) -> Solid:
-    """Return a solid of revolution about z; `profile` lists (radius, z), lowest first."""
+    """Return a solid of revolution about z from (radius, z) pairs, lowest first."""
     return loft([(circle(radius, n), z) for radius, z in profile])
 
 
 def vessel(outer: Sequence[tuple[Points, float]], inner: Sequence[tuple[Points, float]]) -> Solid:
-    """Return an open container: a floor and a wall.
+    """Return an open container with a floor and a wall.
 
     Args:
-        outer: (outline, z) of the outside from the bottom up to the rim.
-        inner: (outline, z) of the inside from the rim down to the floor. All outlines have equally
-            many corners.
+        outer: (outline, z) of the outside from the bottom to the rim.
+        inner: (outline, z) of the inside from the rim to the floor. All outlines have the same
+            number of corners.
     """
     outside = [_lift(outline, z) for outline, z in outer]
     inside = [_lift(outline, z) for outline, z in inner]
@@ -213,7 +212,7 @@ def vessel(outer: Sequence[tuple[Points, float]], inner: Sequence[tuple[Points, 
 
 
 def _cut(rings: Sequence[np.ndarray], z: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return rings up to height z and from there on; both contain the ring at z itself."""
+    """Return the rings below and above height z; both contain the ring at z."""
     k = next(k for k, ring in enumerate(rings) if ring[0, 2] > z)
     low, high = rings[k - 1], rings[k]
     cut = low + (high - low) * (z - low[0, 2]) / (high[0, 2] - low[0, 2])
@@ -222,7 +221,7 @@ def _cut(rings: Sequence[np.ndarray], z: float) -> tuple[list[np.ndarray], list[
 
 
 def _wall_parts(outside: Sequence[np.ndarray], inside: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return segments of a vessel's wall; those of a round one are two columns wide."""
+    """Return segments of the wall of a vessel, two columns wide for round ones."""
     outer, inner = np.stack(outside), np.stack(inside)  # (rings, columns, 3)
     columns = outer.shape[1]
     stride = 2 if columns > _PART_RING else 1

@@ -1,4 +1,4 @@
-"""Splits: what training episodes show, and what is kept from them for testing."""
+"""Splits: shapes, textures and combinations of training and test episodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,40 +11,40 @@ from clevrskills.errors import UnknownNameError
 KINDS = ("base", "top", "random", "primitive")
 """Pools of shapes."""
 OWN_POOLS = ("train", "test")
-"""Splits that objects of other distributions can be drawn in."""
+"""Splits with pools for objects of other distributions."""
 
 
 @dataclass(frozen=True)
 class Pools:
-    """Names that one split draws from."""
+    """Shapes and textures of a split."""
 
-    base: tuple[str, ...]  # shapes that others are put on
+    base: tuple[str, ...]  # shapes that others are placed on
     top: tuple[str, ...]  # shapes that are picked and placed
-    random: tuple[str, ...]  # household things, mostly with odd outlines
-    primitive: tuple[str, ...]  # simple prisms that may be stretched to any size
-    texture_1: tuple[str, ...]  # textures, usually of the objects that are moved
-    texture_1_dark: tuple[str, ...]  # dark textures that go with `texture_1`
+    random: tuple[str, ...]  # household objects, mostly with irregular outlines
+    primitive: tuple[str, ...]  # prisms that can be stretched to any size
+    texture_1: tuple[str, ...]  # textures, usually of moved objects
+    texture_1_dark: tuple[str, ...]  # dark variants of `texture_1`
     texture_2: tuple[str, ...]  # textures, usually of bases and areas
-    texture_2_dark: tuple[str, ...]  # dark textures that go with `texture_2`
+    texture_2_dark: tuple[str, ...]  # dark variants of `texture_2`
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """All shapes of the split, each once."""
+        """Unique shapes of the split."""
         return tuple(dict.fromkeys(self.base + self.movable))
 
     @property
     def movable(self) -> tuple[str, ...]:
-        """Shapes of any kind that can be taken elsewhere."""
+        """Shapes of movable objects."""
         return self.top + self.random + self.primitive
 
     @property
     def textures(self) -> tuple[str, ...]:
-        """All textures of the split, each once."""
+        """Unique textures of the split."""
         return tuple(dict.fromkeys(self.textures_1 + self.textures_2))
 
     @property
     def textures_1(self) -> tuple[str, ...]:
-        """Bright and dark textures, usually of the objects that are moved."""
+        """Bright and dark textures, usually of moved objects."""
         return self.texture_1 + self.texture_1_dark
 
     @property
@@ -129,23 +129,23 @@ _ROLES = replace(
     texture_2=_TRAIN.texture_1,
     texture_2_dark=_TRAIN.texture_1_dark,
 )
-"""Bases are shapes, and have textures, that in training only what is put on them has."""
+"""Bases have shapes and textures of objects that are only placed on bases in training."""
 
 Shown = Literal["all", "seen", "held out"]
-"""Which combinations a split shows: all, those that training shows, or the others."""
+"""Combinations in a split: all, those in training, or those held out from training."""
 HELD_OUT_OF = 5
-"""One combination in so many is never in training."""
+"""One in this many combinations is held out."""
 
 
 @dataclass(frozen=True)
 class Split:
     """Content of the episodes of a split."""
 
-    sentence: str  # what is new in it, in words
-    pools: Pools  # the shapes and textures to draw from
-    pairs: Shown = "all"  # which pairs of a shape and a texture
-    orders: Shown = "all"  # which orders of sub-goals: of textures, one after the other
-    one_more: bool = False  # whether it has one object, area or visit more than training has
+    sentence: str  # description
+    pools: Pools
+    pairs: Shown = "all"  # pairs of shape and texture
+    orders: Shown = "all"  # orders of subgoals: pairs of successive textures
+    one_more: bool = False  # whether it has one object, area or visit more than training
 
 
 SPLITS: Mapping[str, Split] = {
@@ -162,14 +162,14 @@ SPLITS: Mapping[str, Split] = {
     "roles": Split("bases that training only shows as what is put on others", _ROLES),
     "orders": Split("orders of sub-goals never in training", _TRAIN, "seen", "held out"),
 }
-"""All splits by name, what is learned from first."""
+"""All splits by name, training first."""
 
 
 def split(name: str) -> Split:
-    """Return a split by its name.
+    """Return a split by name.
 
     Raises:
-        UnknownNameError: There is no such split.
+        UnknownNameError: The split is unknown.
     """
     if name not in SPLITS:
         raise UnknownNameError("split", name, tuple(SPLITS))
@@ -177,7 +177,9 @@ def split(name: str) -> Split:
 
 
 def shows_pair(split_name: str, shape: str, texture: str) -> bool:
-    """Return whether a split shows a shape in a texture; a pair new in either is never held out."""
+    """Return whether a split has a pair of shape and texture; pairs with unseen parts are never
+    held out.
+    """
     shapes, textures = _numbers()
     known = shape in shapes and texture in textures
     held_out = known and (shapes[shape] + textures[texture]) % HELD_OUT_OF == 0
@@ -185,7 +187,7 @@ def shows_pair(split_name: str, shape: str, texture: str) -> bool:
 
 
 def shows_order(split_name: str, texture: str, then: str) -> bool:
-    """Return whether in a split an object of one texture may be the next subgoal after another."""
+    """Return whether subgoals with these textures may be successive in a split."""
     _, textures = _numbers()
     known = texture in textures and then in textures
     held_out = known and (textures[then] - textures[texture]) % HELD_OUT_OF == 1
@@ -198,21 +200,20 @@ def _shows(kind: Shown, held_out: bool) -> bool:
 
 @cache
 def _numbers() -> tuple[dict[str, int], dict[str, int]]:
-    """Return the shapes and the textures of training, numbered."""
+    """Return the indices of the shapes and the textures of training."""
     shapes = {name: k for k, name in enumerate(_TRAIN.shapes)}
     return shapes, {name: k for k, name in enumerate(_TRAIN.textures)}
 
 
 def pools(split_name: str, package: str = "clevrskills") -> Pools:
-    """Return names that a split draws from; ``train`` and ``test`` share neither shapes nor
-    textures.
+    """Return the shapes and textures of a split; ``train`` and ``test`` are disjoint.
 
     Args:
         split_name: Name of the split.
-        package: Package of the task that draws; objects of its own may ask to be drawn as well.
+        package: Package of the task; its own objects are included in their pools.
 
     Raises:
-        UnknownNameError: There is no such split.
+        UnknownNameError: The split is unknown.
     """
     own = split(split_name).pools
     of_split = "test" if split_name in ("test", "paper_test") else "train"

@@ -1,4 +1,4 @@
-"""Tables in TOML files, each of their entries checked."""
+"""Validated tables in TOML files."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Return the data of a TOML file.
 
     Raises:
-        ClevrSkillsError: It is no TOML.
+        ClevrSkillsError: The file is not valid TOML.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ClevrSkillsError(f"{path} is no TOML: {error}") from error
+        raise ClevrSkillsError(f"{path} is not valid TOML: {error}") from error
 
 
 def check_table(
     where: str, table: Any, kinds: Mapping[str, type], optional: Collection[str] = ()
 ) -> None:
-    """Check a table by the types of its entries.
+    """Check the types of the entries of a table.
 
     Args:
-        where: File and place of the table, for messages.
-        table: What is there.
+        where: Location of the table, for messages.
+        table: The table.
         kinds: Type of each entry.
         optional: Entries that may be missing.
 
     Raises:
-        ClevrSkillsError: It is no table, or an entry is missing, unknown or of another type.
+        ClevrSkillsError: It is not a table, or an entry is missing, unknown or of another type.
     """
     if not isinstance(table, dict):
         raise ClevrSkillsError(f"{where} must be a table, not {table!r}")
@@ -60,17 +60,17 @@ def check_slots(
     forms: Sequence[str] = (),
     words: Collection[str] = (),
 ) -> None:
-    """Check the names in braces of a text, and what follows their colons.
+    """Check the fields of a template of :meth:`str.format`.
 
     Args:
-        where: File and place of the text, for messages.
-        text: A template of :meth:`str.format`.
-        slots: Names that it may have, also with a capital letter.
-        forms: What may follow a colon.
-        words: Further names that it may have.
+        where: Location of the text, for messages.
+        text: The template.
+        slots: Allowed names, also capitalized.
+        forms: Allowed format specifications.
+        words: Other allowed names.
 
     Raises:
-        ClevrSkillsError: It is no template, or has another name or form.
+        ClevrSkillsError: The template is invalid, or has another name or format.
     """
     try:
         parts = [*Formatter().parse(text)]
@@ -86,10 +86,10 @@ def check_slots(
 
 @cache
 def read_rows(path: Path, kind: type[Value], length: int) -> Mapping[str, tuple[Value, ...]]:
-    """Return the rows of a TOML file by name, each of ``length`` values of a type.
+    """Return the rows of a TOML file by name, each with ``length`` values of a type.
 
     Raises:
-        ClevrSkillsError: It is no TOML, or a row is not so.
+        ClevrSkillsError: The file is not valid TOML, or a row has other values.
     """
     rows = read_toml(path)
     for name, row in rows.items():
@@ -101,10 +101,10 @@ def read_rows(path: Path, kind: type[Value], length: int) -> Mapping[str, tuple[
 
 
 def read_texts(path: Path, slots: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
-    """Return the texts of a TOML file, each with the names in braces that it may have.
+    """Return the texts of a TOML file, given the allowed fields of each.
 
     Raises:
-        ClevrSkillsError: A text is missing, too many, or has other names in braces.
+        ClevrSkillsError: A text is missing or unknown, or has another field.
     """
     return _texts(path, tuple((name, tuple(names)) for name, names in slots.items()))
 

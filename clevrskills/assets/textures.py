@@ -1,4 +1,4 @@
-"""Surface textures by name: what "dark red swirl" looks like."""
+"""Textures by name, such as "dark red swirl"."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -29,7 +29,7 @@ COLOURS: dict[str, patterns.Colour] = {
 }
 _PALE = (0.96, 0.93, 0.86)
 
-# Textures drawn by their own function; the others are a colour or two and a pattern.
+# textures with their own function; the others are one or two colors and a pattern
 _IMAGES: dict[str, Callable[[int], np.ndarray]] = {
     "brick": patterns.brick,
     "granite": patterns.granite,
@@ -47,17 +47,17 @@ _SURFACES: dict[str, Callable[[int], np.ndarray]] = {
 
 
 def texture_names() -> tuple[str, ...]:
-    """Return all textures that the splits use, those of training first."""
+    """Return all textures of the splits, those of training first."""
     return pools("train").textures + pools("test").textures
 
 
 @lru_cache(maxsize=64)  # those of a split
 def texture(name: str) -> np.ndarray:
-    """Return (256, 256, 3) uint8 sRGB image that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
+    """Return a read-only tile of a texture, (256, 256, 3) uint8 sRGB, which covers 0.1 m x 0.1 m.
 
     Raises:
-        UnknownNameError: There is no texture of that name.
-        ClevrSkillsError: That of another distribution cannot be drawn.
+        UnknownNameError: The texture is unknown.
+        ClevrSkillsError: The texture of another distribution is invalid.
     """
     color = palette_color(name)
     if color is not None:
@@ -73,11 +73,10 @@ def texture(name: str) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def surface_texture(name: str) -> np.ndarray:
-    """Return (512, 512, 3) uint8 sRGB image for the scene itself: "table wood" or "floor".
-    Read-only.
+    """Return the read-only texture "table wood" or "floor", (512, 512, 3) uint8 sRGB.
 
     Raises:
-        UnknownNameError: There is no surface of that name.
+        UnknownNameError: The name is unknown.
     """
     if name not in _SURFACES:
         raise UnknownNameError("surface texture", name, tuple(_SURFACES))

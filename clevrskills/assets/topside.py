@@ -1,4 +1,4 @@
-"""Shapes seen from above: heights, places where a suction cup seals, symmetry under turns."""
+"""Shapes from above: heights, positions where a suction cup seals, rotational symmetry."""
 
 from functools import lru_cache
 
@@ -15,19 +15,13 @@ _PLACES_AT_ONCE = 512
 
 
 def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
-    """Return the height of the collision parts' upper surface, metres.
-
-    Args:
-        shape: The shape.
-        xy: (n, 2) places in the shape's frame.
-
-    Returns:
-        (n,) z in the shape's frame; -inf beside the shape and in its holes.
+    """Return the height (n,) in meters of the top of the collision parts at positions (n, 2) in the
+    frame of the shape; -inf beside the shape and in its holes.
     """
     top = np.full(len(xy), -np.inf)
     for planes in shape.planes:
         normal_z = planes[:, 2]
-        room = planes[:, 3] - xy @ planes[:, :2].T  # (n, m): what is left for nz * z
+        room = planes[:, 3] - xy @ planes[:, :2].T  # (n, m): bound of nz * z
         up, down = normal_z > 1e-6, normal_z < -1e-6
         inside = (room[:, ~(up | down)] >= -1e-9).all(axis=1)
         upper = (room[:, up] / normal_z[up]).min(axis=1)
@@ -38,14 +32,8 @@ def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def sealable_places(shape: Shape) -> np.ndarray:
-    """Return the places where a cup of a vacuum gripper that comes from above can seal.
-
-    Args:
-        shape: The shape, standing upright.
-
-    Returns:
-        (n, 3) points on the surface in the shape's frame, 2 mm apart; the nearest to the centre of
-        mass, seen from above, first. Read-only.
+    """Return read-only positions (n, 3), 2 mm apart, where a suction cup seals on an upright shape
+    from above; those nearest to the center of mass first.
     """
     places = _sealable(shape, _grid(shape))
     places.flags.writeable = False
@@ -53,8 +41,8 @@ def sealable_places(shape: Shape) -> np.ndarray:
 
 
 def best_place(shape: Shape) -> np.ndarray | None:
-    """Return the first of :func:`sealable_places`, (3,); ``None`` if there are none. The others, of
-    which there are thousands, are not looked at.
+    """Return the first of :func:`sealable_places`, (3,), without computing the others; ``None`` if
+    there are none.
     """
     xy, end = _grid(shape), 0
     while end < len(xy):
@@ -67,7 +55,7 @@ def best_place(shape: Shape) -> np.ndarray | None:
 
 
 def _grid(shape: Shape) -> np.ndarray:
-    """Return places (n, 2) all over a shape from above, nearest to the centre of mass first."""
+    """Return a grid of positions (n, 2) on a shape, nearest to the center of mass first."""
     half_x, half_y, _ = shape.half_extents
     center = shape.center_of_mass[:2]
     x, y = (
@@ -79,7 +67,7 @@ def _grid(shape: Shape) -> np.ndarray:
 
 
 def _sealable(shape: Shape, xy: np.ndarray) -> np.ndarray:
-    """Return the points (n, 3) on a shape at those of some places (m, 2) at which a cup seals."""
+    """Return the points (n, 3) on a shape at those positions (m, 2) where a cup seals."""
     middle = heights(shape, xy)
     good = np.isfinite(middle)
     angles = np.arange(_RIM_POINTS) * 2 * np.pi / _RIM_POINTS
@@ -95,7 +83,7 @@ def _sealable(shape: Shape, xy: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=128)
 def rim_radius_m(shape: Shape) -> float:
-    """Return the radius at which a shape's top rises, as a tray's rim does; inf: nowhere."""
+    """Return the radius at which the top of a shape rises, like the rim of a tray; inf if never."""
     angles = np.arange(4 * _RIM_POINTS) * np.pi / (2 * _RIM_POINTS)
     around = np.column_stack([np.cos(angles), np.sin(angles)])
     (middle,) = heights(shape, np.zeros((1, 2)))
@@ -106,22 +94,19 @@ def rim_radius_m(shape: Shape) -> float:
 
 
 ALIKE_SHARE, TIE_SHARE = 0.02, 0.005
-"""Share of its area up to which two outlines look alike, and up to which two orders fit as well."""
+"""Share of the area below which two outlines look alike, and two orders fit equally well."""
 TURNS_DEG = np.arange(30, 331, 5)
-"""Turns that are looked at: smaller ones change any outline only a little."""
+"""Tested rotations; smaller ones hardly change any outline."""
 ORDERS = (2, 3, 4, 5, 6, 8)
 
 
 @lru_cache(maxsize=512)
 def change_of_outline(shape: Shape) -> np.ndarray:
-    """Return the change of a shape's outline from above after turns by :data:`TURNS_DEG`.
+    """Return the read-only visible change (n,) of the outline of a shape after rotations by
+    :data:`TURNS_DEG` about its center.
 
-    It is turned about the middle of its outline, as a slight shift does not show that something
-    was turned. Textures are not looked at.
-
-    Returns:
-        (n,) share of the turned outline's area that is farther than 2 mm from the outline: about
-        half a pixel of the base camera. Read-only.
+    It is the share of the rotated outline's area that is farther than 2 mm, about half a pixel of
+    the base camera, from the original outline. Textures are ignored.
     """
     corners = np.concatenate(shape.parts)[:, :2]
     radius = float(np.linalg.norm(corners, axis=1).max()) + 2 * _SPACING_M
@@ -144,11 +129,7 @@ def change_of_outline(shape: Shape) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def outline_symmetry(shape: Shape) -> int:
-    """Return the order of the symmetry of an outline under turns, to the eye: 1 none, 4 square, 0
-    round.
-
-    Of an order other than 1, some turns look like smaller ones, or like none.
-    """
+    """Return the order of the visible symmetry of an outline: 1 none, 4 square, 0 round."""
     change = change_of_outline(shape)
     if change.max() <= ALIKE_SHARE:
         return 0

@@ -1,4 +1,4 @@
-"""Disturber: makes what disturbs an episode happen, control step by control step."""
+"""Injection of disturbances into an episode."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -16,12 +16,7 @@ OFF = -1.0
 
 
 class DisturbanceInjector:
-    """Injector of disturbances: changes the actions and pushes the bodies of one episode.
-
-    Args:
-        disturbances: What happens.
-        simulation: Where it happens.
-    """
+    """Injector that changes the actions and pushes the bodies of one episode."""
 
     def __init__(self, disturbances: Sequence[Disturbance], simulation: Simulation) -> None:
         self._simulation = simulation
@@ -36,19 +31,18 @@ class DisturbanceInjector:
         self._failing_until = 0
 
     def __call__(self, action: NDArray[Any], step: int, holding: bool) -> NDArray[Any]:
-        """Return the action (7,) that is carried out at a control step in place of one that is
-        given; a push is given to the body that is due.
+        """Apply the push due at a control step and return the action (7,) to execute.
 
         Args:
-            action: What is given.
-            step: Control steps before this one.
-            holding: Whether the gripper holds something.
+            action: Action of the policy.
+            step: Number of previous control steps.
+            holding: Whether the gripper holds a body.
         """
         if push := self._pushes.get(step):
             self._push(push)
         self._given.append(action)
         late = next((d for d in self._delays if _is_on(d, step)), None)
-        waiting = late is not None and step - late.step < late.by  # what is on its way was not sent
+        waiting = late is not None and step - late.step < late.by  # no earlier action
         if late is not None:
             action = self._given[max(0, len(self._given) - 1 - int(late.by))]
         action = action.copy()
@@ -64,7 +58,7 @@ class DisturbanceInjector:
         return action
 
     def _push(self, push: Disturbance) -> None:
-        """Give a body a velocity beside its own; one that is held or furniture stays as it is."""
+        """Change the velocity of a body unless it is held or static."""
         component = self._simulation.components[push.body]
         if component is not None and self._simulation.vacuum.held != push.body:
             component.wake_up()

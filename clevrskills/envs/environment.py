@@ -1,4 +1,4 @@
-"""Environment that runs any task, as ManiSkill defines one."""
+"""ManiSkill environment of all tasks with an arm."""
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
@@ -56,46 +56,43 @@ __all__ = ["ClevrSkillsEnv"]
 
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
-"""Modalities of the cameras; an ``obs_mode`` may join several by +."""
+"""Camera modalities; an ``obs_mode`` can combine several with +."""
 MANISKILL_OPTIONS = ("env_idx", "reconfigure")
 RESET_OPTIONS = ("episode", "head_start", *MANISKILL_OPTIONS)
 
 
 class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
-    """Environment of a task in simulation; torch tensors, batch first, as all ManiSkill
-    environments.
+    """ManiSkill environment of a task, with batched torch tensors.
 
     Args:
         task_key: Key of the task, e.g. ``sort``.
-        split: Name of the split, one of those of the task.
-        robot_name: Name of the robot; ``None``: the task's first one.
+        split: Name of a split of the task.
+        robot_name: Name of the robot; ``None``: the first robot of the task.
         criteria_name: Tolerances of success: ``paper`` or ``released``.
         obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
             mode of ManiSkill, such as ``rgbd`` or ``state_dict+rgb``.
-        cameras: Cameras of the observation; ``None``: those that the task's setting shows.
-        prompt_index: Which of the task's wordings to use, the seen ones first, then those that are
-            held out; ``None``: a seen one, drawn by the episode's seed.
-        prompt_style: In which style it is drawn: ``terse``, ``plain`` or ``elaborate``; ``None``:
-            in any.
+        cameras: Cameras of observations; ``None``: the default of the setting.
+        prompt_index: Index of the wording, seen ones before held-out ones; ``None``: a seen one
+            sampled from the seed of the episode.
+        prompt_style: Style of the sampled wording: ``terse``, ``plain`` or ``elaborate``; ``None``:
+            any.
         task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
             :func:`clevrskills.tasks.task`.
-        look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
-        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
-            observation needs images.
-        reward_mode: ``potential`` (how much the progress rose in the step), ``dense`` (the scale of
-            the published numbers), ``normalized_dense`` (the progress), ``sparse`` (1 on success)
-            or ``none``.
-        reconfiguration_freq: ``None`` or 1: every episode has bodies of its own.
+        look: Look of images, one of :data:`~clevrskills.core.env_config.LOOKS`.
+        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: the best available, or ``none``
+            without images.
+        reward_mode: ``potential`` (increase of progress), ``dense`` (scale of the published
+            numbers), ``normalized_dense`` (progress), ``sparse`` (1 on success) or ``none``.
+        reconfiguration_freq: ``None`` or 1, as every episode has new bodies.
         control_mode: ``None`` or ``pd_ee_delta_pose``.
-        robot_uids: ManiSkill's word for ``robot_name``.
-        kwargs: Passed on to ManiSkill's ``BaseEnv``.
+        robot_uids: ManiSkill's name of ``robot_name``.
+        kwargs: Arguments of ManiSkill's ``BaseEnv``.
 
     Attributes:
-        after_step: Called after each control step, until the next episode.
+        after_step: Functions called after each control step of the current episode.
 
     Raises:
-        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
-            what is asked for.
+        ClevrSkillsError: A name is unknown, or the machine does not support an option.
     """
 
     SUPPORTED_OBS_MODES = ("rgb", "state", "state_dict", "none", "sensor_data", "any_textures")
@@ -145,7 +142,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if reconfiguration_freq not in (None, 1):
             raise ClevrSkillsError(
                 f"reconfiguration_freq={reconfiguration_freq}; allowed: 1, as every episode has "
-                "bodies of its own"
+                "new bodies"
             )
         for kind, value, allowed in (
             ("reward_mode", reward_mode, self.SUPPORTED_REWARD_MODES),
@@ -213,7 +210,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def _setup_sensors(self, options: dict) -> None:
         super()._setup_sensors(options)
         for name, camera in self._fixed_cameras.items():
-            if camera.orthographic_m is not None:  # of which ManiSkill knows nothing
+            if camera.orthographic_m is not None:  # not supported by ManiSkill
                 (lens,) = self._sensors[name].camera._render_cameras
                 lens.set_orthographic_parameters(NEAR_M, FAR_M, camera.orthographic_m / 2)
 
@@ -235,7 +232,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._make_world()
 
     def _set_conditions(self, conditions: Conditions) -> None:
-        """Have the cameras, the light and the arm as an episode has them."""
+        """Apply the conditions of an episode to cameras, light and arm."""
         if conditions is self.conditions or not (conditions or self.conditions):
             return
         self.conditions, own = conditions, self._own_setting
@@ -257,7 +254,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @cached_property
     def _nodes(self) -> list[Node]:  # type: ignore[override]
-        """The nodes of the goal, for who asks for more than vector environments do."""
+        """Nodes of the goal, not needed by vector environments."""
         return nodes(self.goal)
 
     def _make_world(self) -> None:
@@ -271,7 +268,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @cached_property
     def observer(self) -> StateObserver:
-        """Tells of the world from states."""
+        """Observer of the state."""
         return StateObserver(self.goal, self.world)
 
     def _load_lighting(self, options: dict) -> None:
@@ -284,12 +281,12 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._look_first()
 
     def _look_first(self) -> None:
-        """Look at the goal for the first time in an episode."""
+        """Evaluate the goal for the first time in an episode."""
         self._evaluate_goal()
         self.goal_state = self.outcome.state
 
     def _start(self, options: dict[str, Any]) -> None:
-        """Put everything where it is at the start of an episode, and let it come to rest."""
+        """Set all poses of the start of an episode and settle the scene."""
         description, arm = self.agent.description, self.agent.robot._objs[0]
         happens, image = self.conditions.disturbances, self.conditions.image
         self._injector = DisturbanceInjector(happens, self.simulation) if happens else None
@@ -314,7 +311,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._start_ahead(float(options.get("head_start", 0.0)))
 
     def _start_ahead(self, share: float) -> None:
-        """Achieve a share in [0, 1) of the goal's parts, rounded down."""
+        """Achieve a share in [0, 1) of the parts of the goal, rounded down."""
         if not 0.0 <= share < 1.0:
             raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
         parts = list(self.goal.steps()) if share else []
@@ -337,15 +334,15 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def reset(
         self, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start the episode of a seed; without one, an episode drawn by the seed given last.
+        """Start the episode of a seed; without a seed, a random one based on the previous seed.
 
-        With ``options={"episode": spec}`` the scene, the prompt and the seed are those of an
-        :class:`~clevrskills.envs.episode.EpisodeSpec`. With ``options={"head_start": share}`` it
-        starts with that share, in [0, 1), of the parts of the goal achieved, rounded down.
+        ``options={"episode": spec}`` starts an :class:`~clevrskills.envs.episode.EpisodeSpec`.
+        ``options={"head_start": share}`` starts with a share in [0, 1) of the parts of the goal
+        achieved, rounded down.
 
         Raises:
-            ClevrSkillsError: The spec is for another task, split, robot or seed, the share is
-                out of range, or there is no such option.
+            ClevrSkillsError: The spec is for another task, split, robot or seed, the share is out
+                of range, or an option is unknown.
         """
         return _clone_inference(self.reset_inference(seed, options))
 
@@ -353,9 +350,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def reset_inference(
         self, seed: int | list[int] | None, options: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode like :meth:`reset`, without copies for callers who copy, see
-        :meth:`step_inference`.
-        """
+        """Start an episode like :meth:`reset`, without copies; see :meth:`step_inference`."""
         options = dict(options or {})
         for name in options:
             if name not in RESET_OPTIONS:
@@ -382,17 +377,16 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @gym.Env.np_random.getter
     def np_random(self) -> np.random.Generator:
-        """Generator of the seed given last, Gymnasium's own, made when it is asked for."""
+        """Gymnasium's generator of the last seed, created on demand."""
         if self._np_random is None and self._np_random_seed is not None:
             self._np_random, _ = seeding.np_random(self._np_random_seed)
         return super().np_random
 
     def begin(self, seed: int | None, options: dict[str, Any]) -> None:
-        """Start an episode as :meth:`reset` does, but do not look at its goal, which is left to who
-        looks at those of several environments together; in inference mode.
+        """Start an episode like :meth:`reset` in inference mode, without evaluating its goal, which
+        vector environments do in a batch.
 
-        It leaves out what takes long in ``BaseEnv.reset``, which seeds the generators of all
-        devices, and makes its own anew, several times.
+        Unlike ``BaseEnv.reset``, it does not seed the generators of all devices and recreates none.
         """
         if seed is None:
             self._set_main_rng(None)
@@ -429,11 +423,11 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @single_threaded
     def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """Run one control step with an action (7,) or (B, 7), of which what lies outside [-1, 1] is
-        clipped, as ``info["clipped"]`` then says; ``truncated`` once :attr:`limit` is reached.
+        """Run one control step with an action (7,) or (B, 7), clipped to [-1, 1], which sets
+        ``info["clipped"]``; ``truncated`` once :attr:`limit` is reached.
 
         Raises:
-            ActionError: The action has another shape, or entries that are not numbers.
+            ActionError: The action has another shape, or entries that are not finite.
             ClosedError: The environment is closed.
         """
         return _clone_inference(self.step_inference(action))
@@ -441,8 +435,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     @single_threaded
     @torch.inference_mode()
     def step_inference(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """Take a step like :meth:`step`, without copies for callers who copy: what was made in
-        inference mode, part of which the environment still needs.
+        """Run a step like :meth:`step`, but return inference tensors that the environment may still
+        use; callers must copy.
         """
         if self.scene is None:
             raise ClosedError(CLOSED)
@@ -460,7 +454,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return obs, reward, info["success"], self.elapsed_steps >= self.limit, info
 
     def advance_goal(self) -> None:
-        """Look at the goal, once per control step; what it remembers goes on."""
+        """Evaluate the goal and update its state, once per control step."""
         before = self.outcome.progress
         self._evaluate_goal()
         self._gain = self.outcome.progress - before
@@ -479,12 +473,12 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._evaluate_goal()
 
     def get_info(self) -> dict[str, Any]:
-        """Return info on the state: steps so far, and the entries of :meth:`evaluate`."""
+        """Return the number of steps and the entries of :meth:`evaluate`."""
         return {**super().get_info(), "elapsed_steps": self._elapsed_steps.clone()}
 
     def evaluate(self) -> dict[str, Any]:
-        """Return the goal's outcome: success, progress, reward terms and which of the
-        :attr:`reasons` it can't be achieved for any more, (B,) int64, 0 if it can; changes nothing.
+        """Return success, progress, reward terms and the index into :attr:`reasons` of why the goal
+        is unsolvable, (B,) int64, 0 if it is solvable; without side effects.
         """
         found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
         causes = reasons(self.goal, self._failure_flags, self.outcome.state)
@@ -498,13 +492,11 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @property
     def reasons(self) -> list[str]:
-        """Reasons why the goal can become unsolvable, by their number in infos; the first, number
-        0, is empty: it has not.
-        """
+        """Reasons why the goal can become unsolvable, by index in infos; the first is empty."""
         return ["", *self.goal.unsolvable(self.outcome.state)]
 
     def repaint(self, outcome: Outcome, env: int = 0) -> None:
-        """Show the textures that the task wants, by what the goal says of an environment now."""
+        """Update the textures of an environment to the current outcome of the goal."""
         textures = dict(self.task.textures(self.layouts[0], outcome, env))
         if textures == self._repainted:
             return
@@ -524,34 +516,34 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return self.outcome.progress
 
     def get_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
-        """Return the reward of the last step on the scale of the reward mode, (B,)."""
+        """Return the reward of the last step for the reward mode, (B,)."""
         if self._reward_mode == "potential":
             return self._gain
         return super().get_reward(obs, action, info)
 
-    # ---- what can be seen ----
+    # ---- observations ----
 
     @property
     def action_spec(self) -> dict[str, Any]:
-        """Meaning of an action, as data."""
+        """Specification of an action as data."""
         return ACTION_SPEC
 
     def watcher(self) -> TabletopWatcher:
         return TabletopWatcher(self)
 
     def look(self, views: Sequence[str]) -> Mapping[str, str]:
-        """Return the scene in words: the view ``state``, see
+        """Return views of the scene as text: ``state``, see
         :func:`clevrskills.envs.scene_text.scene_text`.
 
         Raises:
-            UnknownNameError: There is no such view.
+            UnknownNameError: A view is unknown.
         """
         check_names(view=(views, (STATE_VIEW,)))
         return {view: scene_text(self) for view in views}
 
     @property
     def limit(self) -> int:
-        """Control steps after which an episode ends: the task's, unless others are set."""
+        """Step limit of an episode, by default that of the task."""
         return self._limit or self._default_limit()
 
     @limit.setter
@@ -565,13 +557,15 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         velocity = self.simulation.end_effector_velocity().astype(np.float32, copy=False)
         return {
             **self.agent.get_proprioception(),
-            "ee_velocity": torch.from_numpy(velocity)[None],  # after a restored state, that of then
+            "ee_velocity": torch.from_numpy(velocity)[
+                None
+            ],  # after restoring a state, that of the state
             "vacuum_on": torch.tensor([[float(self.agent.controller.vacuum_on)]]),
             "holding": (self.world.held >= 0)[:, None].float(),
         }
 
     def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
-        """Return the pose of the end effector, by the name that ManiSkill's tasks have for it."""
+        """Return the pose of the end effector under the name used by ManiSkill's tasks."""
         return {"tcp_pose": self.agent.tcp.pose.raw_pose}
 
     def _get_obs_state_dict(self, info: dict) -> dict[str, Tensor]:
@@ -607,13 +601,13 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
 @cache
 def allowed_arguments() -> frozenset[str]:
-    """Return names of the arguments of environments, and those that they pass on to ManiSkill."""
+    """Return the names of the arguments of environments, those of ManiSkill included."""
     names = {*signature(ClevrSkillsEnv).parameters, *signature(BaseEnv).parameters}
     return frozenset(names - {"kwargs"})
 
 
 def _clone_inference(found: Any) -> Any:
-    """Return clones of tensors made in inference mode, for callers that need gradients."""
+    """Return clones of inference tensors, for callers that need gradients."""
     if isinstance(found, Tensor):
         return found.clone() if found.is_inference() else found
     if isinstance(found, dict):
@@ -622,7 +616,7 @@ def _clone_inference(found: Any) -> Any:
 
 
 def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: int | None) -> int:
-    """Return the seed of a frozen episode that fits."""
+    """Return the seed of a frozen episode after checking that it fits."""
     if not isinstance(episode, EpisodeSpec):
         raise ClevrSkillsError(
             f"options['episode'] is of type {type(episode).__name__}; allowed: EpisodeSpec"
@@ -636,7 +630,7 @@ def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: int | 
 
 
 def _known_obs_mode(obs_mode: str | None) -> str | None:
-    """Return an observation mode as :class:`BaseEnv` has it."""
+    """Return an observation mode of :class:`BaseEnv`."""
     found = "rgb+depth" if obs_mode == "rgbd" else obs_mode
     whole, parts = ("none", "sensor_data", "pointcloud"), ("state", "state_dict", *TEXTURES)
     if found not in whole and not {*parts}.issuperset(_parts(found)):
@@ -651,18 +645,18 @@ def _parts(obs_mode: str | None) -> list[str]:
 
 @cache
 def _freeze_imports() -> None:
-    """Take what is imported by now out of the garbage collector's sight, once.
+    """Exclude imported modules from garbage collection, once.
 
-    ManiSkill collects garbage whenever a scene is rebuilt; looking through all imported modules
-    made that four fifths of a reset (145 of 180 CPU-ms).
+    ManiSkill collects garbage whenever a scene is rebuilt; scanning all imported modules took four
+    fifths of a reset (145 of 180 CPU-ms).
     """
     gc.collect()
     gc.freeze()
 
 
 def _sizes(config: EnvConfig) -> dict[str, Any]:
-    """Return ManiSkill's settings of image sizes, where they are not each camera's own: one of all
-    cameras, and those of the cameras whose images are not square.
+    """Return ManiSkill's configuration of image sizes: for all cameras, and for cameras with images
+    that are not square; empty for default sizes.
     """
     if config.size_px is None:
         return {}
@@ -680,15 +674,15 @@ def _sizes(config: EnvConfig) -> dict[str, Any]:
 def make_env(
     config: EnvConfig, kind: type[ClevrSkillsEnv] = ClevrSkillsEnv, **options: Any
 ) -> ClevrSkillsEnv:
-    """Make an environment from its configuration; images are taken when they are asked for.
+    """Make an environment from its configuration; images are rendered on demand.
 
     Args:
-        config: What it is made from; without cameras it needs no renderer.
-        kind: Class of it.
-        **options: Arguments of the class, which win over the configuration.
+        config: The configuration; without cameras, no renderer is needed.
+        kind: Class of the environment.
+        **options: Arguments of the class, which override the configuration.
 
     Raises:
-        ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
+        ClevrSkillsError: A name is unknown, or the machine does not support an option.
     """
     names = {"split": config.split, "robot_name": config.robot, "criteria_name": config.criteria}
     backend = (config.render_backend or shaders.default_backend()) if config.cameras else "none"

@@ -1,4 +1,4 @@
-"""Frozen episodes: a scene and its prompt as data, which start the same episode anywhere."""
+"""Frozen episodes: scene and prompt as data, which reproduce the same episode."""
 
 import hashlib
 import json
@@ -22,20 +22,20 @@ from clevrskills.tasks import task as make_task
 
 @dataclass(frozen=True, eq=False)
 class EpisodeSpec(Episode):
-    """An episode as data: it depends on nothing that is drawn.
+    """Episode as data, independent of random sampling.
 
     ``env.reset(options={"episode": spec})`` starts it.
     """
 
     task: str  # key of the task
     split: str  # name of the split
-    index: int  # its number among the frozen episodes of the task and split
-    seed: int  # seed of the episode, from which the oracle and the simulator draw
-    layout: Layout  # the bodies with shapes, textures and poses, and what else differs
-    prompt: Prompt  # what is asked for
-    robot: str = "xarm6"  # key of the robot that it was made for
+    index: int  # index among the frozen episodes of the task and split
+    seed: int  # seed of the oracle and the simulator
+    layout: Layout
+    prompt: Prompt
+    robot: str = "xarm6"  # key of the robot
     task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
-    # how it differs from its clean twin; see :mod:`clevrskills.envs.perturbations`
+    # changes from the clean twin; see :mod:`clevrskills.envs.perturbations`
     conditions: Conditions = field(default_factory=Conditions)
 
     @classmethod
@@ -49,11 +49,11 @@ class EpisodeSpec(Episode):
         task_args: Mapping[str, Any] | None = None,
         wording: int | None = 0,
     ) -> Self:
-        """Draw the episode that an environment starts from a seed, in a wording; ``None``: in the
-        one that the seed draws.
+        """Sample the episode that an environment starts from a seed, in a given wording or, with
+        ``None``, in that of the seed.
 
         Raises:
-            ClevrSkillsError: A name or an argument is not allowed, or no scene fits.
+            ClevrSkillsError: A name or an argument is not allowed, or no scene is valid.
         """
         plain = make_task(task)
         made = make_task(task, **(task_args or {})).in_split(split)
@@ -66,10 +66,10 @@ class EpisodeSpec(Episode):
         return cls(task, split, index, seed, scene.layout, scene.prompt, robot, arguments)
 
     def check(self, task: Task, split: str, robot: str) -> None:
-        """Check that it is an episode of a task in a split, with a robot.
+        """Check that the episode is of a task in a split, with a robot.
 
         Raises:
-            ClevrSkillsError: It is not.
+            ClevrSkillsError: It is of another one.
         """
         for name, own, given in (
             ("task", self.task, task.key),
@@ -88,10 +88,10 @@ class EpisodeSpec(Episode):
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data that :meth:`from_json` reads; every number exactly.
+        """Return JSON data with exact numbers.
 
         Raises:
-            ClevrSkillsError: The prompt shows other bodies than the layout has.
+            ClevrSkillsError: The bodies of the prompt differ from those of the layout.
         """
         prompt = {
             "text": self.prompt.text,
@@ -108,7 +108,7 @@ class EpisodeSpec(Episode):
         }
         if _prompt(prompt, self.layout, self.prompt.setting) != self.prompt:
             raise ClevrSkillsError(
-                f"episode {self.id}: the prompt shows other bodies than the layout has"
+                f"episode {self.id}: the bodies of the prompt differ from those of the layout"
             )
         return {
             "task": self.task,
@@ -116,7 +116,10 @@ class EpisodeSpec(Episode):
             "index": self.index,
             "seed": self.seed,
             "robot": self.robot,
-            "task_args": {name: _plain(value) for name, value in self.task_args.items()},
+            "task_args": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in self.task_args.items()
+            },
             "layout": layout_to_json(self.layout),
             "prompt": prompt,
             **({"conditions": self.conditions.to_json()} if self.conditions else {}),
@@ -124,7 +127,7 @@ class EpisodeSpec(Episode):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
+        """Return the episode from the data of :meth:`to_json`."""
         layout = read_layout(data["layout"])
         return cls(
             data["task"],
@@ -147,13 +150,13 @@ class EpisodeSpec(Episode):
         return self.conditions.twin
 
     def subgoals(self) -> Sequence[str]:
-        """Return the names of the predicates that are achieved in turn."""
+        """Return the names of the predicates to achieve, in order."""
         made = make_task(self.task, **self.task_args).in_split(self.split)
         return [step.name for step in made.goal(stack_roles([self.layout])).steps()]
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256, in hexadecimal, of all of it but its index."""
+        """SHA-256 digest in hexadecimal of the JSON data without the index."""
         data = self.to_json()
         del data["index"]
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
@@ -171,12 +174,8 @@ def _arguments(task: Task) -> dict[str, Any]:
     return {f.name: getattr(task, f.name) for f in fields(task)}
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 def layout_to_json(layout: Layout) -> dict[str, Any]:
-    """Return a layout as plain JSON data that :func:`read_layout` reads."""
+    """Return a layout as JSON data."""
     arrays = {name: np.asarray(value) for name, value in layout.roles.items()}
     return {
         "bodies": [body.to_json() if body else None for body in layout.bodies],
@@ -196,7 +195,7 @@ def layout_to_json(layout: Layout) -> dict[str, Any]:
 
 
 def read_layout(data: Mapping[str, Any]) -> Layout:
-    """Read what :func:`layout_to_json` wrote."""
+    """Return the layout from the data of :func:`layout_to_json`."""
     return Layout(
         bodies=tuple(Body.from_json(entry) if entry else None for entry in data["bodies"]),
         roles={
@@ -211,7 +210,7 @@ def read_layout(data: Mapping[str, Any]) -> Layout:
 
 
 def _prompt(data: Mapping[str, Any], layout: Layout, setting: Setting) -> Prompt:
-    """Return the prompt of a layout, whose bodies it shows, at the poses of the key-steps."""
+    """Return the prompt of a layout from its JSON data."""
     bodies = tuple(filter(None, layout.bodies))
     keysteps = []
     for entry in data["keysteps"]:

@@ -1,4 +1,4 @@
-"""Environments in which an arm acts, as Gymnasium defines them: one episode, numpy arrays."""
+"""Gymnasium environment of tasks with an arm: single episodes, numpy arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -34,29 +34,29 @@ RENDER_MODES = ["rgb_array"]
 
 
 class GymnasiumEnv(gym.Env[Any, np.ndarray]):
-    """A single episode at a time of a task, with numpy arrays, the prompt among the observations.
+    """Environment of a task with numpy arrays and the prompt text in the observations.
 
-    ``reset`` gives the multi-modal :class:`~clevrskills.sim.prompt.Prompt` as ``info["prompt"]``.
-    A copy, by ``pickle`` or ``deepcopy``, is made anew from the arguments: reset it.
+    ``reset`` returns the multimodal :class:`~clevrskills.sim.prompt.Prompt` as ``info["prompt"]``.
+    Copies by ``pickle`` or ``deepcopy`` are created from the arguments and must be reset.
 
-    Vector environments are made of it by ``gym.make_vec``. With images, the processes of
-    asynchronous ones must be started afresh: ``vector_kwargs={"context": "spawn"}``.
+    ``gym.make_vec`` makes vector environments. Asynchronous ones with images need
+    ``vector_kwargs={"context": "spawn"}``.
 
     Args:
         task: Key of the task.
         suite: Name of its suite, or ``module:Class``.
-        robot: Name of the robot; empty: the task's first one.
-        criteria: Name of the success criteria; empty: the suite's first ones.
-        noise: Noise of images and actions, as the suite names it; empty: none.
-        interface: What is acted by, such as ``pick_place``: a step is a turn then, and ``info`` has
-            its ``ok``, ``code`` and ``message``; empty: control steps.
+        robot: Name of the robot; empty: the first robot of the task.
+        criteria: Name of the success criteria; empty: the first of the suite.
+        noise: Name of the noise of images and actions in the suite; empty: none.
+        interface: Action interface, such as ``pick_place``: each step is then a turn, and ``info``
+            has ``ok``, ``code`` and ``message``; empty: control steps.
         options: Other arguments of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
 
     Attributes:
-        base_env: The batched ManiSkill environment below it: torch tensors, batch first.
+        base_env: Underlying batched ManiSkill environment with torch tensors.
 
     Raises:
-        ClevrSkillsError: A name is unknown or the machine cannot do what is asked for.
+        ClevrSkillsError: A name is unknown, or the machine does not support an option.
     """
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": CONTROL_HZ}  # noqa: RUF012
@@ -122,22 +122,22 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
 
     @property
     def task(self) -> Task:
-        """The task."""
+        """Task of the environment."""
         return self.base_env.task
 
     @property
     def prompt(self) -> Prompt:
-        """The prompt of the episode."""
+        """Prompt of the episode."""
         return self.base_env.prompt
 
     @property
     def goal(self) -> Predicate:
-        """The goal tree of the episode."""
+        """Goal tree of the episode."""
         return self.base_env.goal
 
     @property
     def action_spec(self) -> Mapping[str, Any]:
-        """The meaning of an action, as data."""
+        """Specification of an action as data."""
         return self.base_env.action_spec
 
     def _observation(self, obs: Any) -> Any:
@@ -149,10 +149,10 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start the episode of a seed; without one, an episode drawn by the seed given last.
+        """Start the episode of a seed; without a seed, a random one based on the previous seed.
 
         Args:
-            seed: The seed.
+            seed: Seed of the episode.
             options: See :meth:`~clevrskills.envs.environment.ClevrSkillsEnv.reset`.
 
         Raises:
@@ -163,7 +163,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
             seed = None if seed is None else as_seed(seed)
             super().reset(seed=seed)
             obs, info = self.base_env.reset_inference(seed, options)
-            # where the id states a limit, Gymnasium's TimeLimit truncates episodes
+            # if the id has a step limit, Gymnasium's TimeLimit truncates episodes
             registered = None if self.spec is None else gym.registry.get(self.spec.id)
             self._truncates = registered is None or registered.max_episode_steps is None
             if self._interface is not None:
@@ -171,10 +171,10 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         return self._observation(obs), {**self._single_info(info), "prompt": self.prompt}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Run one control step with an action (7,), or take a turn by another interface.
+        """Run one control step with an action (7,), or one turn of another interface.
 
         Raises:
-            ActionError: The action is none of the interface.
+            ActionError: The action is invalid for the interface.
             ResetNeededError: No episode is running.
             ClosedError: The environment is closed.
         """
@@ -207,13 +207,13 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         )
 
     def _single_info(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Return the info of the environment, as numpy."""
+        """Return the info of the environment in numpy."""
         single = _single(info)
         reason = single["unsolvable"] and self.base_env.reasons[single["unsolvable"]]
         return {**single, "is_success": single["success"], "unsolvable": reason or ""}
 
     def render(self) -> Any:
-        """Return the image of the render camera, (512, 512, 3) uint8."""
+        """Return an image of the render camera, (512, 512, 3) uint8."""
         frame = self.base_env.render()
         return None if frame is None else _single(frame)
 
@@ -224,12 +224,13 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
 
 
 _SPACES: dict[str, tuple[gym.Space[Any], gym.Space[Any]]] = {}
-"""Spaces of observations and actions of environments that were made, by their arguments."""
+"""Observation and action spaces of created environments, by their arguments."""
 
 
 class _Refusal:
-    """Environment of a forked process, which cannot draw. It says so at the reset: of what is
-    raised before, Gymnasium's asynchronous environments tell only that the process is gone.
+    """Environment of a forked process, which cannot render and raises an error at reset.
+
+    Gymnasium's asynchronous environments do not report errors raised before.
     """
 
     def __init__(self, error: ForkedError) -> None:
@@ -242,7 +243,7 @@ class _Refusal:
 
 
 def _single(found: Any) -> Any:
-    """Return a value of a batch of one as numpy, copied; a single number as a scalar."""
+    """Return a copy of a batch of one as numpy; a single number as a scalar."""
     if isinstance(found, Tensor):
         return found.item() if found.shape == (1,) else found.numpy()[0].copy()
     if isinstance(found, dict):
@@ -254,13 +255,13 @@ _PRINTABLE = frozenset(chr(c) for c in range(32, 127))
 
 
 class PromptText(gym.spaces.Text):
-    """Texts of prompts, which asynchronous vector environments hand on as they change."""
+    """Space of prompt texts, which asynchronous vector environments update."""
 
 
 class _SharedTexts(Sequence[str]):
-    """The texts in memory that processes share, as they are when looked at.
+    """Current texts in shared memory.
 
-    Gymnasium reads texts once, before the first episode, and would show those for ever.
+    Gymnasium would read them only once, before the first episode.
     """
 
     def __init__(self, read: Callable[[], tuple[str, ...]]) -> None:

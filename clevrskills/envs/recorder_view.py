@@ -1,4 +1,4 @@
-"""Recorder's view of an environment: camera images, proprioception, poses, goal tree, scene."""
+"""View of an environment for recorders: images, proprioception, poses, goal tree, scene."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,27 +22,27 @@ from clevrskills.sim.simulation import SIM_HZ, Simulation, SimWorld
 from clevrskills.tasks import Layout, Task
 
 OVERLAP_M, DRIFT_M = 1e-3, 5e-4
-"""Largest overlap of bodies, and drift while they settle, at the start."""
+"""Largest overlap of bodies at the start, and largest drift while they settle."""
 
 
 class RecorderView(BaseEnv, RecordableEnv):
-    """View of an environment for recorders, evaluators and policies, beside its observations.
+    """Environment with access for recorders, evaluators and policies beyond observations.
 
     Attributes:
         task: The task.
-        split: Objects and textures.
+        split: Name of the split.
         robot_name: Key of the robot.
         criteria: Tolerances of success.
-        can_draw: Whether images can be taken.
-        scenes: The scene of each environment.
-        layouts: Their layouts.
-        world: Where everything is.
+        can_draw: Whether images can be rendered.
+        scenes: Scene of each environment.
+        layouts: Layout of each environment.
+        world: The world.
         goal: The goal tree.
-        outcome: What it says of the world now.
-        conditions: How the episode differs from its clean twin.
+        outcome: Current outcome of the goal.
+        conditions: Conditions of a perturbed episode.
         setting: Table, cameras and light.
-        simulation: The simulated bodies.
-        after_step: Functions that are called after each control step of the episode.
+        simulation: The simulation.
+        after_step: Functions called after each control step of the episode.
     """
 
     task: Task
@@ -66,21 +66,21 @@ class RecorderView(BaseEnv, RecordableEnv):
 
     @property
     def episode_seed(self) -> int:
-        """Seed of the episode of the first environment."""
+        """Seed of the episode in the first environment."""
         return int(self._episode_seed[0])
 
     @property
     def prompts(self) -> list[Prompt]:
-        """The prompts of all environments."""
+        """Prompts of all environments."""
         return [scene.prompt for scene in self.scenes]
 
     @property
     def prompt(self) -> Prompt:
-        """The prompt of the first environment."""
+        """Prompt of the first environment."""
         return self.scenes[0].prompt
 
     def subgoal_prompt(self, leaf: Leaf) -> Prompt:
-        """Return the prompt that asks for one leaf of the goal, or of a command, alone."""
+        """Return a prompt for a single leaf of the goal or of a command."""
         text, _, _ = leaf.describe(self.world).partition(" after ")
         bodies = tuple(body for body in self.layouts[0].bodies if body)
         radius_m, setting = self.prompt.picture_radius_m, self.prompt.setting
@@ -102,94 +102,80 @@ class RecorderView(BaseEnv, RecordableEnv):
         }
 
     def capture(self) -> dict[str, np.ndarray]:
-        """Take an image with every camera.
-
-        Returns:
-            Camera name -> (H, W, 3) uint8.
+        """Return an image of every camera by name, (H, W, 3) uint8.
 
         Raises:
             ClevrSkillsError: Rendering is off.
         """
-        if not self.can_draw:
-            raise ClevrSkillsError(
-                "images were asked for, but rendering is off: set render_backend"
-            )
-        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
+        self._update_render()
         images = {}
         for name in self._camera_names:
             sensor = self._sensors[name]
             sensor.capture()
-            # ManiSkill's own read-out copies through torch, at twice the cost of the image
+            # ManiSkill copies through torch, at twice the cost of the image
             color = sensor.camera._render_cameras[0].get_picture("Color")
-            # by channel, at a third of the cost of copying the slice
+            # copying channels takes a third of the time of copying the slice
             images[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
         return self._spoil(images, int(self.elapsed_steps[0])) if self._spoil else images
 
     def height_map(self, name: str) -> np.ndarray:
-        """Return heights over the table of what an orthographic camera that looks straight down
-        shows.
-
-        Args:
-            name: Its name.
-
-        Returns:
-            (H, W) float32 in metres, rounded to micrometres.
+        """Return heights above the table from an orthographic camera that looks straight down, (H,
+        W) float32 in meters, rounded to micrometers.
 
         Raises:
-            UnknownNameError: The environment has no such camera.
-            ClevrSkillsError: It is no such camera, or rendering is off.
+            UnknownNameError: The camera is unknown.
+            ClevrSkillsError: The camera is of another kind, or rendering is off.
         """
-        if name not in self._fixed_cameras:
-            raise UnknownNameError("camera", name, tuple(self._fixed_cameras))
-        camera = self._fixed_cameras[name]
+        camera = self._fixed_camera(name)
         if camera.orthographic_m is None or camera.eye_m[:2] != camera.target_m[:2]:
-            raise ClevrSkillsError(f"{name} is no orthographic camera that looks straight down")
+            raise ClevrSkillsError(f"{name} is not an orthographic camera that looks straight down")
         heights = camera.eye_m[2] - self.depth_map(name)
         return np.round(heights, 6).astype(np.float32) + np.float32(0.0)
 
     def depth_map(self, name: str) -> np.ndarray:
-        """Return depths along the axis of a camera that stands still, (H, W) float64 in metres.
-
-        Args:
-            name: Its name.
+        """Return depths along the optical axis of a fixed camera, (H, W) float64 in meters.
 
         Raises:
-            UnknownNameError: The environment has no such camera.
+            UnknownNameError: The camera is unknown.
             ClevrSkillsError: Rendering is off.
         """
-        if name not in self._fixed_cameras:
-            raise UnknownNameError("camera", name, tuple(self._fixed_cameras))
-        if not self.can_draw:
-            raise ClevrSkillsError(
-                "a depth map was asked for, but rendering is off: set render_backend"
-            )
-        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
+        is_flat = self._fixed_camera(name).orthographic_m is not None
+        self._update_render()
         sensor = self._sensors[name]
         sensor.capture()
         buffer = sensor.camera._render_cameras[0].get_picture("GbufferDepth").astype(np.float64)
-        is_flat = self._fixed_cameras[name].orthographic_m is not None
         return orthographic_depth_m(buffer) if is_flat else perspective_depth_m(buffer)
+
+    def _fixed_camera(self, name: str) -> FixedCamera:
+        if name not in self._fixed_cameras:
+            raise UnknownNameError("camera", name, tuple(self._fixed_cameras))
+        return self._fixed_cameras[name]
+
+    def _update_render(self) -> None:
+        if not self.can_draw:
+            raise ClevrSkillsError("cannot render images: rendering is off; set render_backend")
+        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
 
     def proprioception(self) -> dict[str, np.ndarray]:
         """Return qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,)."""
         return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
 
     def object_poses(self) -> np.ndarray:
-        """Return world poses of the bodies, (K, 7) float32 as :meth:`scene_description` orders
-        them.
+        """Return the world poses of the bodies in the order of :meth:`scene_description`, (K, 7)
+        float32.
         """
         slots = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
         return self.world.body_pose[0, slots].numpy()
 
     @property
     def textures(self) -> Mapping[str, str]:
-        """Textures that bodies show now in place of their own, by key."""
+        """Currently replaced textures by body key."""
         return self.task.textures(self.layouts[0], self.outcome)
 
     @property
     def nodes(self) -> list[dict[str, Any]]:
-        """The goal tree as a list, each node before its parts: path, predicate, depth, leaf (its
-        index among the leaves, ``None`` for what has parts), text with placeholders.
+        """Goal tree as a list in preorder: path, predicate, depth, leaf (index among the leaves,
+        ``None`` for inner nodes), text with placeholders.
         """
         return [
             {
@@ -211,7 +197,7 @@ class RecorderView(BaseEnv, RecordableEnv):
         return np.array(holds), np.array(rewards, dtype=np.float32)
 
     def scene_description(self) -> dict[str, Any]:
-        """Return the scene as JSON data."""
+        """Return the scene in JSON data."""
         return {
             "task": self.task.key,
             "split": self.split,

@@ -1,7 +1,7 @@
-"""Reuse of arm, table and bodies by the scenes that an environment builds one after the other.
+"""Reuse of arm, table and bodies by successive scenes of an environment.
 
-Arm, table and bodies of scenes without looks are taken out of the old scene and put into the new
-one, where nobody changed them. Of drawn scenes the arm alone is built again from what is known.
+Without visuals, they move to the new scene unless a user changed them. With visuals, only the arm
+is rebuilt from its cached description.
 """
 
 from typing import Any
@@ -20,11 +20,11 @@ from clevrskills.tasks import Layout
 
 
 class SceneReuse(BaseEnv):
-    """Reuse of scenes: clears them, and loads the arm and the table into new ones.
+    """Environment that reuses arm, table and bodies in new scenes.
 
     Attributes:
-        table: The table of the scene.
-        can_draw: Whether the scene has looks.
+        table: Table of the scene.
+        can_draw: Whether the scene has visuals.
     """
 
     agent: VacuumAgent
@@ -40,13 +40,13 @@ class SceneReuse(BaseEnv):
     _table: Actor | None = None
 
     def _clear(self) -> None:
-        whole = "world" in self.__dict__  # it is not after an error
+        whole = "world" in self.__dict__  # missing after an error
         apart = whole and self._arm is not None and not self.can_draw
         if apart:
             self._take_apart()
         elif not whole:
             self._arm = self._table = None
-        # what still refers to the old scene would keep it in memory beside the new one
+        # remaining references would keep the old scene in memory
         worked_out = ("observer", "_nodes", "outcome")
         for name in ("world", "simulation", "vacuum", "table", "_actors", *worked_out):
             self.__dict__.pop(name, None)
@@ -60,8 +60,8 @@ class SceneReuse(BaseEnv):
         self._hidden_objects: list[Any] = []
 
     def _take_apart(self) -> None:
-        """Take out of a scene without looks what the next one needs, and what refers to it: else it
-        would stay in memory until garbage is collected.
+        """Remove reusable actors and references from a scene without visuals, so that it is freed
+        at once.
         """
         self.vacuum.release()
         give_back(self.layouts[0].bodies, self._actors)
@@ -78,7 +78,7 @@ class SceneReuse(BaseEnv):
             register.articulations.clear()
 
     def close(self) -> None:
-        """Give up the scene."""
+        """Release the scene."""
         self._arm = self._table = None
         super().close()
 

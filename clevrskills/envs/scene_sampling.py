@@ -1,4 +1,4 @@
-"""Drawing the scene of an episode: a layout that fits, whose goal is open and can be reached."""
+"""Scene sampling: a valid layout with an open, achievable goal."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ __all__ = ["draw_scene"]
 
 ATTEMPTS = 200
 CLEARANCE_M = 0.02
-"""Distance that the arm, where a goal puts it, keeps from everything."""
+"""Clearance of the arm at poses required by a goal."""
 EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
 NOTHING_ASKED = Prompt("", ())
 
 
 @dataclass(frozen=True)
 class DrawnScene:
-    """The scene of one environment."""
+    """Scene of one environment."""
 
-    layout: Layout  # what is where
+    layout: Layout
     solids: Solids  # geometry of the bodies, B = 1
-    start: TensorWorld  # the world at the start
-    goal: Predicate  # what is to be achieved, B = 1
-    ask: Callable[[DrawnScene], Prompt]  # words the prompt
+    start: TensorWorld  # world at the start
+    goal: Predicate  # goal of the task, B = 1
+    ask: Callable[[DrawnScene], Prompt]  # creates the prompt
 
     @cached_property
     def prompt(self) -> Prompt:
-        """Prompt of the task, worded on first access."""
+        """Prompt of the task, created on first access."""
         return DeferredPrompt(self._worded)
 
     @torch.inference_mode()
@@ -55,20 +55,20 @@ class DrawnScene:
         return self.ask(self)
 
     def keysteps(self) -> tuple[Keystep, ...]:
-        """Return the scene at the start and after each part of the goal, without an oracle run."""
+        """Return the scene at the start and after each part of the goal."""
         return keystep_scenes(self.goal, self.start, self.layout)
 
 
 @dataclass(frozen=True)
 class NeutralPose:
-    """The gripper at the start of an episode."""
+    """Pose of the gripper at the start of an episode."""
 
     robot_name: str  # key of the robot
     pose: torch.Tensor  # world pose of the end effector, (1, 7)
-    cup_tips: torch.Tensor  # centres of the suction cups' rims in the end-effector frame, (N, 3)
+    cup_tips: torch.Tensor  # centers of the cup rims in the end-effector frame, (N, 3)
 
     def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
-        """Return joint angles (n,) for an end effector's world pose (7,); ``None``: no solution."""
+        """Return joint angles (n,) for a world pose (7,) of the end effector, if reachable."""
         return _reached(self.robot_name, *pose.tolist())
 
     def reaches(self, pose: torch.Tensor) -> bool:
@@ -76,19 +76,19 @@ class NeutralPose:
         return self.qpos(pose) is not None
 
     def stands_clear(self, world: TensorWorld) -> bool:
-        """Return whether the arm, in its pose in the world, is clear of all bodies."""
+        """Return whether the arm, at its pose in the world, is clear of all bodies."""
         qpos = self.qpos(world.end_effector_pose[0])
         return qpos is not None and arm_surface(self.robot_name).clear(qpos, world, CLEARANCE_M)
 
     @classmethod
     @cache
     def of(cls, robot_name: str, setting: Setting = TABLETOP) -> NeutralPose:
-        """Return the gripper of a robot at the start, where a setting has it."""
+        """Return the initial pose of the gripper in a setting."""
         return cls.at(robot_name, setting.qpos_at_start(robot_name))
 
     @classmethod
     def at(cls, robot_name: str, qpos: np.ndarray) -> NeutralPose:
-        """Return the gripper of a robot that starts from other joint angles (n,)."""
+        """Return the pose of the gripper at joint angles (n,)."""
         description = robot(robot_name)
         base = Pose(description.base_position)
         tcp = base * kinematics(robot_name).forward(qpos)
@@ -102,8 +102,8 @@ class NeutralPose:
 
 @lru_cache(maxsize=64)
 def _reached(robot_name: str, *pose: float) -> np.ndarray | None:
-    """Return joint angles (n,), not to be changed, for a world pose of the end effector; most are
-    asked for several times, the neutral one in every episode.
+    """Return read-only joint angles (n,) for a world pose of the end effector, cached as most poses
+    recur.
     """
     return kinematics(robot_name).reach_in_world(Pose(pose[:3], pose[3:]))
 
@@ -117,7 +117,7 @@ def draw_scene(
     prompt_index: int | None = None,
     prompt_style: str | None = None,
 ) -> DrawnScene:
-    """Draw the scene of an episode; the same for the same arguments, whatever was drawn before.
+    """Sample the scene of an episode; a function of its arguments only.
 
     Args:
         task: The task.
@@ -125,11 +125,11 @@ def draw_scene(
         split: Name of the split.
         robot_name: Key of the robot.
         criteria: Tolerances of success.
-        prompt_index: Which wording, the seen ones first; ``None``: a seen one is drawn.
-        prompt_style: In which style it is drawn; ``None``: in any.
+        prompt_index: Index of the wording, seen ones first; ``None``: a seen one is sampled.
+        prompt_style: Style of the sampled wording; ``None``: any.
 
     Raises:
-        ClevrSkillsError: No layout fits, or there is no such wording or variant.
+        ClevrSkillsError: No layout is valid, or the wording or variant does not exist.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -157,16 +157,16 @@ def draw_scene(
         index = allowed[int(rng.roles.integers(len(allowed)))]
         return replace(scene, ask=partial(make_prompt, task, index=index, robot_name=robot_name))
     raise ClevrSkillsError(
-        f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
+        f"{task.key}, seed {seed}, split {split}: no valid scene in {ATTEMPTS} attempts"
     )
 
 
 def make_prompt(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
-    """Return the prompt of a scene in one of the task's wordings; its others are those that are
-    held out if it is itself, or else those that are not.
+    """Return the prompt of a scene in a wording of the task. The paraphrases are held out if and
+    only if the wording is.
 
     Raises:
-        ClevrSkillsError: There is no such wording.
+        ClevrSkillsError: The wording does not exist.
     """
     layout = scene.layout
     asked_of = replace(layout, bodies=layout.bodies[: len(task.slots)])
@@ -202,24 +202,24 @@ def scene_of(
     prompt: Prompt = NOTHING_ASKED,
     home: NeutralPose | None = None,
 ) -> DrawnScene:
-    """Return the scene of a layout, without drawing anything.
+    """Return the scene of a layout.
 
     Args:
         task: The task.
-        layout: What is where.
+        layout: The layout.
         robot_name: Key of the robot.
         criteria: Tolerances of success.
-        prompt: What is asked for.
-        home: The gripper at the start; ``None``: where the task has it.
+        prompt: The prompt.
+        home: Initial pose of the gripper; ``None``: that of the task.
 
     Raises:
-        LayoutError: The gripper cannot hold, in view, what it should hold at the start.
+        LayoutError: The gripper cannot hold its initial body within the view of the camera.
     """
     solids = _solids(layout)
     goal = task.goal(stack_roles([layout])).with_criteria(criteria)
     start = start_world(task, layout, solids, home or NeutralPose.of(robot_name, task.setting))
     if start is None:
-        raise LayoutError("the gripper cannot hold what it should hold at the start")
+        raise LayoutError("the gripper cannot hold its initial body")
     return DrawnScene(layout, solids, start, goal, lambda _: prompt)
 
 
@@ -230,14 +230,12 @@ def _solids(layout: Layout) -> Solids:
 
 @lru_cache(maxsize=256)
 def _stacked(shapes: tuple[Shape | None, ...], static: tuple[bool, ...]) -> Solids:
-    """Return the stacked roles of one environment, not to be changed; small tasks have the same
-    ones time and again, and so what is worked out of them.
-    """
+    """Return the read-only geometry of one environment, cached as small tasks repeat it."""
     return Solids.from_shapes([shapes], [static])
 
 
 def slots_of(task: Task, layout: Layout) -> tuple[str, ...]:
-    """Return keys of the slots of a layout: the task's own, then further ones."""
+    """Return the slot keys of a layout: those of the task, then additional ones."""
     further = layout.bodies[len(task.slots) :]
     return (*task.slots, *(body.key for body in further if body))
 
@@ -245,7 +243,7 @@ def slots_of(task: Task, layout: Layout) -> tuple[str, ...]:
 def start_world(
     task: Task, layout: Layout, solids: Solids, home: NeutralPose
 ) -> TensorWorld | None:
-    """Return world as laid out; ``None`` if the gripper cannot hold, in view, what it should."""
+    """Return the world of a layout; ``None`` if the gripper cannot hold its body in view."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
     world = TensorWorld(
@@ -264,8 +262,8 @@ def start_world(
 
 @torch.inference_mode()
 def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bool:
-    """Return whether the goal does not hold yet, and there is a state in which it does; if asked
-    for, with the arm clear of everything at the start and after each part of the goal.
+    """Return whether the goal does not hold yet but is achievable; with ``home``, also whether the
+    arm is collision-free at the start and after each part of the goal.
     """
     if home and not home.stands_clear(start):
         return False
@@ -278,23 +276,22 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
         for world in _stages(goal, start):
             if home and not home.stands_clear(world):
                 return False
-            if state:  # else only the end matters
+            if state:  # otherwise only the final state matters
                 outcome = goal.evaluate(world, state)
                 before, state = state, outcome.state
     except ValueError:
         return False
-    # a second look gives the same
+    # a second evaluation would give the same result
     if before and all(torch.equal(value, before[key]) for key, value in state.items()):
         return bool(outcome.holds.all())
     return bool(goal.holds(world, state).all())
 
 
 def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
-    """Yield the world after each part of a goal, worked out once for a goal and its start; rewards
-    do not matter there.
+    """Yield the world after each part of a goal, without rewards; cached in the start world.
 
     Raises:
-        ValueError: A part can't be achieved.
+        ValueError: A part is not achievable.
     """
     known: tuple[Predicate, list[TensorWorld]] = start.cached("stages", lambda _: (goal, []))
     if known[0] is not goal:
@@ -313,7 +310,7 @@ def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
 def keystep_scenes(
     goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
 ) -> tuple[Keystep, ...]:
-    """Return scene at the start and after each part of the goal, with a robot's arm if named."""
+    """Return the scene at the start and after each part of the goal, optionally with a robot."""
     worlds = (start, *_stages(goal, start))
     return tuple(_keystep(world, layout, robot_name) for world in worlds)
 
@@ -328,5 +325,5 @@ def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keys
     if robot_name is None:
         return Keystep(bodies)
     qpos = NeutralPose.of(robot_name).qpos(world.end_effector_pose[0])
-    assert qpos is not None  # realizing the goal asked for it
+    assert qpos is not None  # checked when the goal was realized
     return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))

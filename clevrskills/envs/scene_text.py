@@ -1,4 +1,4 @@
-"""Scene text: what lies where, in words, a line for each thing."""
+"""Text description of a scene, one line per body."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from clevrskills.envs.recorder_view import RecorderView
 
 STATE_VIEW = "state"
-"""Name of the view that is this text."""
+"""Name of the view with this text."""
 NAMES = 3
-"""Sets of names of :mod:`clevrskills.assets.names`."""
+"""Number of sets of names, see :mod:`clevrskills.assets.names`."""
 SUPPORT_SHARE = 0.5
-"""Share of its weight with which a thing stands on another one."""
+"""Share of the weight of a body from which it stands on another one."""
 
 
 def bodies_of(env: RecorderView) -> Mapping[str, Body]:
-    """Return the bodies of the scene, by key."""
+    """Return the bodies of the scene by key."""
     return {body.key: body for body in env.layouts[0].bodies if body}
 
 
 def shown_name(env: RecorderView, body: Body, names: int = 0) -> str:
-    """Return the name of a body in a set of names, from its present texture."""
+    """Return the name of a body with its current texture from a set of names."""
     texture = env.textures.get(body.key, body.texture)
     return replace(body, texture=texture).called(names, bodies_of(env).values())
 
 
 def scene_text(env: RecorderView) -> str:
-    """Return the scene in words: of each thing its key, name, place in metres, turn about the
-    vertical in degrees, and what it is on; then what the gripper holds, and where it is.
+    """Return key, name, position in meters, yaw in degrees and support of each body, then the held
+    body and the position of the gripper.
     """
     world, lines = env.world, []
     held = int(world.held[0])
@@ -59,7 +59,7 @@ def scene_text(env: RecorderView) -> str:
 
 
 def _on(env: RecorderView, slot: int) -> list[str]:
-    """Return the support of a body: what it stands on or in."""
+    """Return what a body stands on or in."""
     world, found = env.world, []
     for key, body in bodies_of(env).items():
         other = world.keys.index(key)

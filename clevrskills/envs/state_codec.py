@@ -1,4 +1,4 @@
-"""State codec of an environment: all that an episode depends on, saved and restored."""
+"""State codec of an environment: saves and restores the complete state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,13 +18,13 @@ from clevrskills.sim.simulation import Simulation, SimWorld
 
 
 class StateCodec(BaseEnv):
-    """Codec of an environment's state, nested or flat.
+    """Environment whose state can be saved and restored, nested or flat.
 
     Attributes:
-        world: Where everything is.
-        simulation: What runs it.
+        world: The world.
+        simulation: The simulation.
         vacuum: The gripper.
-        goal_state: What the goal remembers.
+        goal_state: State of the goal.
     """
 
     agent: VacuumAgent
@@ -34,7 +34,7 @@ class StateCodec(BaseEnv):
     goal_state: GoalState
 
     def get_state_dict(self) -> dict[str, Any]:
-        """Return the complete state, contacts of the last step included; tensors (B, n)."""
+        """Return the complete state with contacts of the last step, nested tensors (B, n)."""
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
         if self.goal_state:
@@ -48,8 +48,8 @@ class StateCodec(BaseEnv):
         return state
 
     def get_state(self) -> Tensor:
-        """Return the same, flat, (B, S) float64, every number as it is; ManiSkill would round what
-        it finds in nested entries to single precision, and take twice as long.
+        """Return the state as a flat tensor (B, S) float64. ManiSkill's version would round nested
+        entries to single precision and take twice as long.
         """
         robot = self.agent.robot._objs[0]
         root = robot.links[0]
@@ -65,12 +65,12 @@ class StateCodec(BaseEnv):
         return torch.as_tensor(np.concatenate(flat))[None]
 
     def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
-        """Restore what :meth:`get_state_dict` gave, in the same episode; also from arrays (n,) of
-        one environment, as in ManiSkill's trajectory files.
+        """Restore the result of :meth:`get_state_dict` in the same episode, also from arrays (n,)
+        of one environment as in ManiSkill's trajectory files.
         """
         state = _batched(state)
         self.vacuum.release()
-        # not the pose of the robot's root, which never moves: setting it would round it anew
+        # the root of the robot never moves; setting its pose would round it
         robot, articulations = self.agent.robot, dict(state["articulations"])
         values = articulations.pop(robot.name)[0].float().numpy()
         super().set_state_dict({**state, "articulations": articulations}, env_idx)
@@ -86,27 +86,26 @@ class StateCodec(BaseEnv):
 
     @property
     def state_layout(self) -> list[dict[str, Any]]:
-        """Entries of :meth:`get_state`: name, start, stop."""
+        """Name, start and stop of the entries of :meth:`get_state`."""
         return layout(common.flatten_dict_keys(self.get_state_dict()))
 
     def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
-        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode.
+        """Restore a flat state (B, S) of :meth:`get_state` in the same episode.
 
         Raises:
-            ClevrSkillsError: It has another number of entries.
+            ClevrSkillsError: The size is wrong.
         """
         entries = self.state_layout
         if state.shape[-1] != entries[-1]["stop"]:
             raise ClevrSkillsError(
-                f"a state of {state.shape[-1]} numbers; those of this episode have "
-                f"{entries[-1]['stop']}"
+                f"the state has {state.shape[-1]} entries; this episode needs {entries[-1]['stop']}"
             )
         flat = {entry["name"]: state[:, entry["start"] : entry["stop"]] for entry in entries}
         self.set_state_dict(_grouped(flat), env_idx)
 
 
 def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
+    """Return entries as nested dicts, split at slashes in names, as in HDF5 files."""
     nested: dict[str, Any] = {}
     for name, value in entries.items():
         *groups, last = name.split("/")
@@ -118,7 +117,7 @@ def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _batched(state: Any) -> Any:
-    """Return the same state with every entry as a tensor (B, n)."""
+    """Return a nested state with every entry as a tensor (B, n)."""
     if isinstance(state, Mapping):
         return {key: _batched(value) for key, value in state.items()}
     values = torch.as_tensor(state)

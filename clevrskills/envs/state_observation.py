@@ -1,37 +1,37 @@
-"""State observations: entries of the world and of its goal, for policies without images.
+"""State observations: entries of the world and its goal, for policies without images.
 
 An observation is a vector of fixed size for a task and a robot with n joints, K body slots and L
-leaves of the goal tree. :func:`layout` tells where each of these entries stands; ``-`` in a size is
-what the task makes it.
+leaves of the goal tree. :func:`layout` returns the position of each entry. The size ``-`` depends
+on the task.
 
 =================== ======== =======================================================================
 robot/qpos, qvel    n        joint angles (rad) and speeds (rad/s)
-robot/position      3        of the tool centre point in the world, metres
+robot/position      3        of the tool center point in the world, meters
 robot/rotation      6        first two columns of its rotation matrix
 robot/velocity      6        linear (m/s) and angular (rad/s), world axes
 robot/vacuum_on     1        whether the vacuum is on
 robot/holding       1        whether the gripper holds a body
-bodies/<slot>       26       of each body slot, e.g. ``bodies/object_0``; all 0 for an empty one:
+bodies/<slot>       26       of each body slot, e.g. ``bodies/object_0``; 0 for an empty slot:
                              present (1), held (1),
-                             position (3) in the world, metres,
-                             offset (3) from the tool centre point, in the end-effector frame,
-                             spot (3), the same of where a suction cup holds it best,
+                             position (3) in the world, meters,
+                             offset (3) from the tool center point, in the end-effector frame,
+                             spot (3), the same of the best position for a suction cup,
                              rotation (6), first two columns of the rotation matrix,
                              velocity (6), linear and angular, world axes,
-                             size (3), edges of the bounding box in the body's frame, metres;
-                             0 for what cannot be touched, such as goals in the air
-goal/holds          L        which leaves hold now; 0 for those that an episode does not use
-goal/progress       L        how far each leaf is, 0 to 1
-goal/state          -        what the goal remembers, such as the stage of an order; not where a
-                             body was at the end of the last step, and the like (names with ``_``)
-next/leaf           L        the leaf that is to be achieved next; all 0 on success
-next/<body>         26       of each field of that leaf that names a body, e.g. ``next/object``:
-                             the entries of that body
-next/<bodies>       K        of each field that names several bodies: which
-next/position       6        where it wants its body or the end effector: offset in the
-                             end-effector frame, and from that body or end effector in world axes
-next/orientation    3        rotation vector from how that is turned to how it is to be turned, in
-                             the frame of that
+                             size (3), edges of the bounding box in the body's frame, meters;
+                             0 for ghosts, such as goals in the air
+goal/holds          L        whether each leaf holds; 0 for leaves that an episode does not use
+goal/progress       L        progress of each leaf, 0 to 1
+goal/state          -        state of the goal, such as the stage of an order, without private
+                             entries (names with ``_``)
+next/leaf           L        one-hot vector of the next leaf; all 0 on success
+next/<body>         26       entries of the body in each field of that leaf that names one, e.g.
+                             ``next/object``
+next/<bodies>       K        mask of the bodies in each field that names several
+next/position       6        target position of the leaf: offset in the end-effector frame, and from
+                             its body or the end effector in world axes
+next/orientation    3        rotation vector from the current to the target orientation, in the
+                             frame of the body
 next/<other>        -        other numbers of that leaf
 =================== ======== =======================================================================
 
@@ -52,15 +52,13 @@ from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.simulation import SimWorld
 
 BODY_NUMBERS = 26
-"""Entries of a body."""
+"""Number of entries of a body."""
 ROBOT = "robot/"
-"""Prefix of the names of the robot's entries."""
+"""Prefix of the entries of the robot."""
 
 
 class StateObserver:
-    """Observer of environments: computes observations from a goal, its tensors (B, ...), and their
-    world.
-    """
+    """Observer of the state of environments, given their goal and world."""
 
     def __init__(self, goal: Predicate, world: SimWorld) -> None:
         self._goal, self._world = goal, world
@@ -74,7 +72,7 @@ class StateObserver:
             for name, values in self._fields.items()
             if values.dim() == 2 and not values.is_floating_point()
         }
-        # who names no object is about the end effector, body -1
+        # leaves without an object refer to the end effector, body -1
         none = torch.full((world.num_envs, len(self._leaves) + 1), -1, device=world.device)
         named.setdefault("object", none)
         self._named = list(named)
@@ -83,7 +81,7 @@ class StateObserver:
         self._nobody = torch.zeros(world.num_envs, 1, BODY_NUMBERS, device=world.device)
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
-        """Return observation by entry, each (B, n) float32, in the order of the module's table."""
+        """Return observations by entry, each (B, n) float32, in the order of the table above."""
         rotation = self._world.frame_matrix[..., :2].mT.flatten(-2)
         bodies = self._bodies(rotation[:, :-1])
         return {
@@ -135,7 +133,7 @@ class StateObserver:
 
     def _next(self, outcome: Outcome, bodies: Tensor) -> dict[str, Tensor]:
         world = self._world
-        index = self._goal.next_index(outcome)  # -1, on success, is the last place: none
+        index = self._goal.next_index(outcome)  # -1 on success: the last entry, none
         named = world.at(self._bodies_of, index)  # (B, n)
         rows = dict(zip(self._named, world.at(bodies, named).unbind(1), strict=True))
         entries = {"leaf": (index[:, None] == self._leaves).float()}
@@ -161,19 +159,19 @@ class StateObserver:
         return entries
 
     def _frame_of(self, named: Tensor) -> Tensor:
-        """Return the frame (B, 7) of what a leaf is about that names some bodies (B, n)."""
+        """Return the frame (B, 7) of the object of leaves that name bodies (B, n)."""
         return self._world.at(self._world.frame, named[:, self._named.index("object")])
 
 
 @runtime_checkable
 class Observed(Protocol):
-    """An environment whose state can be observed, such as ``ClevrSkillsEnv``."""
+    """Environment whose state can be observed, such as ``ClevrSkillsEnv``."""
 
     outcome: Outcome
 
     @property
     def observer(self) -> StateObserver:
-        """Tells of its world."""
+        """Observer of the state."""
 
 
 def observe(env: Observed) -> np.ndarray:
@@ -187,7 +185,7 @@ def flat(entries: Mapping[str, Tensor]) -> Tensor:
 
 
 def layout(entries: Mapping[str, Tensor]) -> list[dict[str, Any]]:
-    """Return the entries of the vector: name, start, stop."""
+    """Return name, start and stop of the entries of the vector."""
     found: list[dict[str, Any]] = []
     for name, values in entries.items():
         start = found[-1]["stop"] if found else 0
@@ -196,8 +194,8 @@ def layout(entries: Mapping[str, Tensor]) -> list[dict[str, Any]]:
 
 
 def _fields(goal: Predicate) -> tuple[dict[str, Tensor], Tensor]:
-    """Return the numbers of all leaves by field, and of none, (B, L + 1, ...): where a leaf has no
-    such field, -1 for bodies and 0 for other numbers; and which leaves have a position, (L + 1,).
+    """Return the values of all leaves, and of none, by field, (B, L + 1, ...), with -1 for missing
+    bodies and 0 for other missing values; and which leaves have a position, (L + 1,).
     """
     tensors = [_tensors(leaf) for leaf in goal.leaves()]
     fields = {}

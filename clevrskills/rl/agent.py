@@ -17,30 +17,29 @@ from clevrskills.rl.run import PPOConfig
 STATE, IMAGES = "state", "images"
 IMAGE_FEATURES = 128
 FARTHEST = 10.0
-"""Standard deviations at which numbers of a state are cut off."""
+"""Clipping range of normalized states in standard deviations."""
 LEAST_STD = 0.05
-"""Numbers of a state that vary less are not stretched further: objects of the test split are up to
-5 cm larger than those of the training split, which differ by millimeters."""
+"""Lower bound of the standard deviation of states: objects of the test split are up to 5 cm larger
+than those of the training split, which differ by millimeters."""
 
 Array = np.ndarray | Tensor
 Tensors = dict[str, Tensor]
-"""An observation: ``state`` (B, P) float32 and, if it has any, ``images`` (B, C, S, S) uint8."""
+"""Observation: ``state`` (B, P) float32 and optionally ``images`` (B, C, S, S) uint8."""
 
 
 @dataclass(frozen=True)
 class Spaces:
     """Observation and action spaces of an agent."""
 
-    state: int  # how many numbers its state has
-    actions: int  # how many numbers its action has
-    channels: int = 0  # how many channels its images have, all cameras together; 0: it sees none
-    size_px: int = 0  # width and height of its images
-    # in how many places of a board it can move, in each in as many ways; 0: its actions are numbers
-    places: int = 0
+    state: int  # size of the state
+    actions: int  # size of the action, or number of moves
+    channels: int = 0  # image channels of all cameras; 0: no images
+    size_px: int = 0  # image width and height
+    places: int = 0  # cells of a board with the same number of moves each; 0: continuous actions
 
     @classmethod
     def of(cls, envs: VectorEnv) -> Self:
-        """Return the spaces of environments; with moves, ``places`` is an attribute of theirs."""
+        """Return the spaces of environments; those of boards have an attribute ``places``."""
         space = envs.single_observation_space
         if isinstance(envs.single_action_space, Discrete):
             moves = int(envs.single_action_space.n)
@@ -53,11 +52,11 @@ class Spaces:
 
 
 def to_tensors(observation: Array | Mapping[str, Array], device: str = "cpu") -> Tensors:
-    """Return an observation as tensors, images stacked.
+    """Return an observation as tensors with stacked images.
 
     Args:
-        observation: States (B, P), or ``state`` (B, P) and by camera (B, S, S, 3) uint8.
-        device: Where the tensors are to be.
+        observation: States (B, P), or ``state`` (B, P) and images (B, S, S, 3) uint8 by camera.
+        device: Device of the tensors.
     """
     if not isinstance(observation, Mapping):
         return {STATE: torch.as_tensor(observation, dtype=torch.float32).to(device)}
@@ -69,13 +68,13 @@ def to_tensors(observation: Array | Mapping[str, Array], device: str = "cpu") ->
 
 
 class RunningScale(nn.Module):
-    """Mean and variance of all that was seen, (P,), to bring numbers to a common scale.
+    """Normalization by the running mean and variance (P,).
 
     Args:
-        size: How many numbers, P.
-        least_std: Numbers that vary less are not stretched further.
+        size: Number of entries, P.
+        least_std: Lower bound of the standard deviation.
 
-    Source: Chan, Golub, LeVeque (1983), for adding batches.
+    Source: Chan, Golub, LeVeque (1983), for batch updates.
     """
 
     mean: Tensor
@@ -90,7 +89,7 @@ class RunningScale(nn.Module):
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
 
     def add(self, values: Tensor) -> None:
-        """Take note of values (N, P)."""
+        """Update with values (N, P)."""
         values = values.double()
         n = len(values)
         mean, variance = values.mean(0), values.var(0, unbiased=False)
@@ -104,26 +103,24 @@ class RunningScale(nn.Module):
 
     @property
     def std(self) -> Tensor:
-        """Scale of the numbers, (P,): their standard deviation, or the least that counts."""
+        """Bounded standard deviation, (P,)."""
         return self.variance.sqrt().clamp(min=self.least_std)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return values (..., P) in standard deviations from the mean."""
+        """Return normalized values (..., P)."""
         return (values - self.mean) / self.std
 
     def undo(self, values: Tensor) -> Tensor:
-        """Return values from what :meth:`forward` made of them."""
+        """Return values (..., P) before normalization."""
         return values * self.std + self.mean
 
 
 class Agent(nn.Module):
-    """A Gaussian over actions and the value of what is seen.
-
-    The two share nothing but the image encoder. Actions are meant to be cut to [-1, 1].
+    """Gaussian policy and value function, which share only the image encoder.
 
     Args:
-        spaces: What it sees and does.
-        config: Sizes of its layers.
+        spaces: Observation and action spaces.
+        config: Hyperparameters.
     """
 
     def __init__(self, spaces: Spaces, config: PPOConfig) -> None:
@@ -143,7 +140,7 @@ class Agent(nn.Module):
         self.log_std = nn.Parameter(torch.tensor(start).log())
 
     def forward(self, observation: Tensors) -> tuple[Independent, Tensor]:
-        """Return distribution of actions (B, A), and values (B,) on the scale of ``returns``."""
+        """Return the distribution of actions (B, A), and normalized values (B,)."""
         features = self._features(observation)
         mean = self.policy(features)
         actions = Independent(Normal(mean, self.log_std.exp().expand_as(mean)), 1)
@@ -154,16 +151,16 @@ class Agent(nn.Module):
         return self.returns.undo(self.critic(self._features(observation))).squeeze(-1)
 
     def sample(self, chosen: Independent, generator: torch.Generator) -> Tensor:
-        """Return actions (B, A) drawn from their distribution."""
+        """Return sampled actions (B, A)."""
         noise = torch.randn(chosen.mean.shape, generator=generator).to(chosen.mean.device)
         return chosen.mean + chosen.stddev * noise
 
     def bounded(self, actions: Tensor) -> Tensor:
-        """Return actions as environments take them."""
+        """Return actions clipped to the action space."""
         return actions.clamp(-1.0, 1.0)
 
     def act(self, observation: Tensors) -> Tensor:
-        """Return the mean action (B, A), cut to [-1, 1]."""
+        """Return the mean action (B, A), clipped to [-1, 1]."""
         action: Tensor = self.policy(self._features(observation)).clamp(-1.0, 1.0)
         return action
 
@@ -176,15 +173,15 @@ class Agent(nn.Module):
 
 
 class MovesAgent(nn.Module):
-    """Probabilities of moves on a board and the value of what is seen.
+    """Policy and value function for moves on a board.
 
-    A move is a number, place by place. The state is what is to be said of each place, and then for
-    each move whether it can be made: one that can't is never chosen. What is said of a place counts
-    for its moves in the same way everywhere, to which a network that sees the whole board adds.
+    Moves are numbered cell by cell. The state contains features of each cell and a mask of legal
+    moves. The logits are the sum of a linear layer shared by all cells and a network on the whole
+    board.
 
     Args:
-        spaces: What it sees and does; ``places`` is not 0.
-        config: Sizes of its layers.
+        spaces: Observation and action spaces; ``places`` is not 0.
+        config: Hyperparameters.
     """
 
     image_encoder = None
@@ -201,7 +198,7 @@ class MovesAgent(nn.Module):
         self.critic = _layers(inputs, config.hidden, 1, last_gain=1.0)
 
     def forward(self, observation: Tensors) -> tuple[Categorical, Tensor]:
-        """Return the distribution of moves, and values (B,) on the scale of ``returns``."""
+        """Return the distribution of moves, and normalized values (B,)."""
         features, possible = self._parts(observation)
         here = self.here(features.unflatten(-1, (self.spaces.places, -1))).flatten(-2)
         scores = (self.policy(features) + here).masked_fill(possible == 0, -1e9)
@@ -212,15 +209,15 @@ class MovesAgent(nn.Module):
         return self.returns.undo(self.critic(self._parts(observation)[0])).squeeze(-1)
 
     def sample(self, chosen: Categorical, generator: torch.Generator) -> Tensor:
-        """Return moves (B,) drawn from their distribution."""
+        """Return sampled moves (B,)."""
         return torch.multinomial(chosen.probs, 1, generator=generator).squeeze(-1)
 
     def bounded(self, actions: Tensor) -> Tensor:
-        """Return moves as environments take them."""
+        """Return the moves unchanged."""
         return actions
 
     def act(self, observation: Tensors) -> Tensor:
-        """Return the likeliest move, (B,)."""
+        """Return the most likely move, (B,)."""
         return self(observation)[0].probs.argmax(-1)
 
     def _parts(self, observation: Tensors) -> tuple[Tensor, Tensor]:
@@ -229,7 +226,7 @@ class MovesAgent(nn.Module):
 
 
 def make_agent(spaces: Spaces, config: PPOConfig) -> Agent | MovesAgent:
-    """Return the networks for these observations and actions."""
+    """Return the networks for some spaces."""
     return MovesAgent(spaces, config) if spaces.places else Agent(spaces, config)
 
 

@@ -19,15 +19,15 @@ _GENERATOR = "generator"
 
 
 def save(ppo: PPO, root: Path, provenance: Mapping[str, Any]) -> None:
-    """Write the checkpoint of a training run, whole or not at all.
+    """Write the checkpoint of a training run atomically.
 
     Args:
         ppo: The learner.
         root: Folder of the training run.
-        provenance: What it was made of, as JSON data.
+        provenance: Description of the training run, JSON data.
 
     Raises:
-        StorageError: The disk refused; the checkpoint before is still there.
+        StorageError: The checkpoint cannot be written; the previous one is kept.
     """
     config = {
         "policy": "ppo",
@@ -45,7 +45,7 @@ def save(ppo: PPO, root: Path, provenance: Mapping[str, Any]) -> None:
 
 
 def restore(ppo: PPO, root: Path) -> None:
-    """Bring a learner to where the checkpoint was written, if there is one.
+    """Restore a learner from the latest checkpoint, if there is one.
 
     Raises:
         ClevrSkillsError: The checkpoint is damaged.
@@ -61,10 +61,10 @@ def restore(ppo: PPO, root: Path) -> None:
 
 
 def load_initial_weights(ppo: PPO, run: RLRun) -> None:
-    """Give a learner the networks of the training that a run begins with.
+    """Load the networks of the training run that another one starts from.
 
     Raises:
-        ClevrSkillsError: There is none, or it learned something else.
+        ClevrSkillsError: There is no checkpoint, or it is of another task, robot or network.
     """
     root = checkpoint.located(Path(run.begin_with))
     before = read_run(root)
@@ -74,7 +74,7 @@ def load_initial_weights(ppo: PPO, run: RLRun) -> None:
         ("hidden layers", before.ppo.hidden, run.ppo.hidden),
     ):
         if theirs != ours:
-            raise ClevrSkillsError(f"{run.begin_with} has the {kind} {theirs}, not {ours}")
+            raise ClevrSkillsError(f"{run.begin_with} has {kind} {theirs}, not {ours}")
     ppo.agent.load_state_dict(load_agent(root, before).state_dict())
 
 
@@ -86,8 +86,8 @@ def load_agent(root: Path, run: RLRun) -> Agent | MovesAgent:
     """
     folder = checkpoint.latest(root)[1]
     if folder is None:
-        raise ClevrSkillsError(f"{root} has no checkpoint yet; let the training run go on")
-    with torch.random.fork_rng():  # the weights drawn here are overwritten
+        raise ClevrSkillsError(f"{root} has no checkpoint yet; continue the training run")
+    with torch.random.fork_rng():  # the initial weights are overwritten
         agent = make_agent(Spaces(**checkpoint.read_config(folder)["spec"]), run.ppo)
     checkpoint.load_weights(agent, folder)
     return agent.eval()

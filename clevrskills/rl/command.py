@@ -1,4 +1,4 @@
-"""``clevrskills rl``: PPO on the rewards of a task, continuing where it stopped."""
+"""``clevrskills rl``: PPO on the rewards of a task."""
 
 from __future__ import annotations
 
@@ -23,66 +23,66 @@ if TYPE_CHECKING:
 
     from clevrskills.core.suite import Suite
 
-_LEAST_PX = 36  # what the convolutions need
+_LEAST_PX = 36  # smallest input of the convolutions
 _COUNTS = ("num_envs", "total_steps", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RLArgs(Settings):
-    """Learn a task by PPO from its rewards; running it again continues.
+    """Train a policy with PPO; run the command again to continue.
 
-    With --protocol: every task of a protocol, each with several seeds, and the table of all.
+    With --protocol, train all tasks of a protocol with several seeds and print the results.
     """
 
     task: Positional[str] = ""
-    """Key of the task, e.g. `pick`; with --protocol, by default all of it."""
+    """Key of the task, e.g. `pick`; with --protocol, by default all tasks."""
     out: Path
-    """Folder of the training run, or of all those of a protocol."""
+    """Folder of the training run, or of all training runs of a protocol."""
     protocol: Literal["states"] | None = None
-    """Train and evaluate by a protocol, which decides all settings: states, the twelve skills of L0
-    from states."""
+    """Protocol that determines all settings of training and evaluation: states, the twelve L0
+    skills from states."""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """Seeds of the trainings of each task of a protocol."""
+    """Training seeds of each task of a protocol."""
     evaluate_episodes: int = 50
-    """Frozen episodes of each split on which each policy of a protocol is evaluated."""
+    """Frozen episodes per split for the evaluation in a protocol."""
     workers: int = 1
-    """Processes that environments are spread over, the learner's among them. The result is the same
-    for any number."""
+    """Processes that run environments, this one included. The result does not depend on it."""
     size: int = 64
-    """Width and height of the images, in pixels."""
+    """Image width and height in pixels."""
     look: Look = LOOKS[0]
-    """Images with soft shadows; flat, at less than half the cost; or stock, by the shaders that
-    SAPIEN ships."""
+    """Look of images: soft shadows; flat, at less than half the cost; or stock, with SAPIEN's
+    shaders."""
     arg: Repeated[str] = ()
-    """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; may be given several times."""
+    """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; can be repeated."""
     device: str = "cpu"
     """Device of the networks: cpu or cuda."""
     threads: int = 1
-    """Threads of the learner on the CPU."""
+    """CPU threads of the learner."""
     save_every: int = 50_000
-    """Control steps between two checkpoints; as many are lost at most when it is interrupted."""
+    """Control steps between two checkpoints."""
 
 
 def rl(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | None = None) -> int:
-    """Learn.
+    """Train a policy.
 
     Args:
-        args: What, and how.
-        make_envs: Makes the environments of a training in a number of processes; ``None``: those of
-            ClevrSkills.
+        args: Arguments of the command.
+        make_envs: Makes the environments of a training run in a number of processes; by default
+            :meth:`RLRun.make_envs`.
 
     Returns:
-        Exit code: 0 if all steps were made, 130 after Ctrl-C.
+        Exit code: 0 if all steps are done, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, or a full disk; the last checkpoint is kept.
+        ClevrSkillsError: An argument is not allowed, or the disk is full; the last checkpoint is
+            kept.
     """
     if args.protocol is not None:
         return _by_protocol(args, make_envs)
     if not args.task:
         raise ClevrSkillsError("name a task, or a protocol with --protocol")
     suite = find_suite(args.suite, (args.task,))
-    # what follows takes seconds to import
+    # slow import
     from clevrskills.rl.train import train
 
     run = _check(args, suite)
@@ -104,12 +104,12 @@ def rl(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | None = None)
         return code
     named = "" if args.suite == CLEVRSKILLS else f" --suite {args.suite}"
     words = f"{named} --policy {quote(f'rl:{args.out}')} {args.task} --out DIR"
-    print(f"{args.out} has the policy; `clevrskills evaluate{words}` evaluates it")
+    print(f"the policy is in {args.out}; evaluate it with `clevrskills evaluate{words}`")
     return 0
 
 
 def _by_protocol(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | None) -> int:
-    """Do all trainings of a protocol, and print its table."""
+    """Run a protocol and print its results."""
     from pandas import DataFrame
 
     from clevrskills.evaluation.report.tables import print_lines, print_table
@@ -129,7 +129,7 @@ def _by_protocol(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | No
     check_least(args, workers=1, threads=1, save_every=1, evaluate_episodes=1)
     for name in (*differing(args), *(["arg"] if args.arg else [])):
         option = name.replace("_", "-")
-        raise ClevrSkillsError(f"--{option} is decided by the protocol {args.protocol}")
+        raise ClevrSkillsError(f"--{option} is set by the protocol {args.protocol}")
     if not args.seeds or min(args.seeds) < 0:
         raise ClevrSkillsError(f"--seeds {args.seeds}; allowed: numbers from 0 on")
 
@@ -151,14 +151,14 @@ def _by_protocol(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | No
     done = len({row["task"] for row in trainings})
     for split, mean in summarize(trainings).items():
         print_lines(
-            f"{split}: interquartile mean {mean.percent()} % of {mean.n} trainings, {done} of "
+            f"{split}: interquartile mean {mean.percent()} % of {mean.n} training runs, {done} of "
             f"{len(known)} tasks"
         )
     return 0
 
 
 def _check(args: RLArgs, suite: Suite) -> RLRun:
-    """Return the training that is asked for.
+    """Return the settings of the training run.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
@@ -186,10 +186,10 @@ def _check(args: RLArgs, suite: Suite) -> RLRun:
 
 
 def _check_moves(args: RLArgs, suite: Suite) -> RLRun:
-    """Return the training that is asked for, in a suite without a robot.
+    """Return the settings of the training run in a suite without a robot.
 
     Raises:
-        ClevrSkillsError: An argument is not allowed, or says what is of ClevrSkills alone.
+        ClevrSkillsError: An argument is not allowed or applies to ClevrSkills only.
     """
     check_names(task=((args.task,), suite.tasks), device=((args.device,), ("cpu", "cuda")))
     check_least(args, num_envs=1, total_steps=1, threads=1, save_every=1, seed=0)
@@ -197,8 +197,8 @@ def _check_moves(args: RLArgs, suite: Suite) -> RLRun:
     for entry in fields(RLArgs):
         if entry.name not in allowed and getattr(args, entry.name) != entry.default:
             option = entry.name.replace("_", "-")
-            raise ClevrSkillsError(f"--{option} is an option of the suite {CLEVRSKILLS} alone")
+            raise ClevrSkillsError(f"--{option} applies to the suite {CLEVRSKILLS} only")
     same = {name: getattr(args, name) for name in ("task", "suite", "ppo", *_COUNTS)}
     run = RLRun(**same, robot=NO_ROBOT, cameras=())
-    run.make_envs(workers=1).close()  # before a folder is made
+    run.make_envs(workers=1).close()  # before the folder is created
     return run

@@ -19,11 +19,11 @@ __all__ = ["load_actor"]
 
 
 def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
-    """Load what a training run on states learned: mean actions (7,) of observations (D,), those of
-    ``obs_mode="state"``.
+    """Return the policy of a training run on states: a function from observations (D,) of
+    ``obs_mode="state"`` to mean actions (7,).
 
     Raises:
-        ClevrSkillsError: There is no training, or it has no checkpoint yet.
+        ClevrSkillsError: There is no training run, or it has no checkpoint yet.
     """
     root = located(Path(folder))
     agent = load_agent(root, read_run(root))
@@ -36,19 +36,19 @@ def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
 
 
 class RLPolicy:
-    """Policy of a training run; movements are without the noise of learning.
+    """Policy of a training run, with mean actions.
 
-    It is shown the state of the simulation, or, with images, what it saw while it learned. Moves on
-    boards are drawn by their probabilities, from the seed of the episode.
+    It observes the state of the simulation or the images and states of its training. Moves on
+    boards are sampled with the seed of the episode.
 
     Args:
-        folder: Folder of the training.
+        folder: Folder of the training run.
 
     Attributes:
-        only_task: Key of the task that it has learned.
+        only_task: Key of the task that it was trained on.
 
     Raises:
-        ClevrSkillsError: There is no training, or it has no checkpoint yet.
+        ClevrSkillsError: There is no training run, or it has no checkpoint yet.
     """
 
     privileged = True
@@ -59,7 +59,7 @@ class RLPolicy:
         self._run = read_run(root)
         self._agent = load_agent(root, self._run)
         if isinstance(self._agent, MovesAgent):
-            self.action_spec = None  # it gives commands
+            self.action_spec = None  # its actions are commands
         self.only_task = self._run.task
         self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"
         self.observation = ObservationOptions(
@@ -67,17 +67,17 @@ class RLPolicy:
         )
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """Begin an episode.
+        """Start an episode.
 
         Raises:
-            PolicyError: It learned another task, or with another robot.
+            PolicyError: The policy was trained on another task or robot.
         """
         for kind, learned, now in (
             ("task", self._run.task, episode.task),
             ("robot", self._run.robot, episode.robot),
         ):
             if now != learned:
-                raise PolicyError(f"what was learned is the {kind} {learned}, not {now}")
+                raise PolicyError(f"the policy was trained on the {kind} {learned}, not {now}")
         self._env, self._generator = env, torch.Generator().manual_seed(prompt.seed)
 
     def act(self, observation: Observation) -> np.ndarray | str:
@@ -86,7 +86,7 @@ class RLPolicy:
             return self._move(self._agent)
         images = {name: image[None] for name, image in observation["images"].items()}
         entries = self._env.observer(self._env.outcome)
-        if images:  # then the state is the robot's own
+        if images:  # then the state has only entries of the robot
             entries = {k: values for k, values in entries.items() if k.startswith(ROBOT)}
         with torch.no_grad():
             action = self._agent.act(to_tensors({**images, STATE: flat(entries).numpy()}))
@@ -95,7 +95,7 @@ class RLPolicy:
     def _move(self, agent: MovesAgent) -> str:
         state = self._env.training_observation()
         if state.shape != (agent.spaces.state,):
-            raise PolicyError("what was learned is boards of another size")
+            raise PolicyError("the policy was trained on boards of another size")
         with torch.no_grad():
             chosen, _ = agent(to_tensors(state[None]))
             move = agent.sample(chosen, self._generator)

@@ -1,9 +1,8 @@
 """PPO: proximal policy optimization (Schulman et al. 2017, arXiv 1707.06347).
 
-Actions are drawn from a Gaussian and cut to [-1, 1], or are moves on a board. Returns, and states
-but those of boards, are brought to a common scale by their running mean and variance. Where an
-episode ends by its step limit, the return goes on with the value of its last observation; only
-where it terminates nothing follows.
+Actions are sampled from a Gaussian and clipped to [-1, 1], or are moves on a board. Returns, and
+states except those of boards, are normalized by their running mean and variance. Returns of
+truncated episodes are bootstrapped with the value of the last observation.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch._dynamo  # optimizers import it; here it comes before scenes, whose resets take time
+import torch._dynamo  # imported by optimizers; before scenes are created, to keep resets fast
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 
@@ -25,12 +24,12 @@ from clevrskills.rl.agent import STATE, Agent, Array, Spaces, Tensors, make_agen
 from clevrskills.rl.run import PPOConfig
 
 EPISODE = ("return", "length", "success_once", "success_at_end")
-"""Statistics of the episodes that ended."""
+"""Statistics of completed episodes."""
 
 
 @dataclass
 class RolloutBuffer:
-    """Rollout of T control steps of B environments, all (T, B, ...)."""
+    """Rollout of T control steps in B environments, all (T, B, ...)."""
 
     observations: Tensors
     actions: Tensor
@@ -39,25 +38,25 @@ class RolloutBuffer:
     advantages: Tensor
 
     def map(self, change: Callable[[Tensor], Tensor]) -> RolloutBuffer:
-        """Return the same with each tensor changed."""
+        """Return a buffer with each tensor mapped."""
         observations = {name: change(entry) for name, entry in self.observations.items()}
         parts = (self.actions, self.log_probs, self.values, self.advantages)
         return RolloutBuffer(observations, *(change(part) for part in parts))
 
 
 class PPO:
-    """PPO in a vector environment, one update after the other.
+    """PPO learner in a vector environment.
 
     Args:
-        envs: The environments; they start anew within the step in which an episode ends.
-        config: Numbers that it is tuned by.
-        total_steps: Control steps, of all environments together, after which learning ends.
-        seed: Of weights, actions and the order of samples.
-        device: Where the networks are: ``cpu`` or ``cuda``.
+        envs: The environments, with the autoreset mode ``SAME_STEP``.
+        config: Hyperparameters.
+        total_steps: Total control steps of all environments.
+        seed: Seed of weights, actions and the order of samples.
+        device: Device of the networks: ``cpu`` or ``cuda``.
 
     Attributes:
         agent: The networks.
-        steps: Control steps made, of all environments together.
+        steps: Control steps so far, of all environments.
     """
 
     def __init__(
@@ -78,11 +77,11 @@ class PPO:
 
     @property
     def done(self) -> bool:
-        """``True`` if all steps were made."""
+        """Whether all steps are done."""
         return self.steps >= self.total_steps
 
     def start(self, seed: int) -> None:
-        """Start episodes, the seed being that of the first one."""
+        """Start episodes from a seed."""
         observation, _ = self.envs.reset(seed=seed)
         self._observation = self._tensors(observation)
         if isinstance(self.agent, Agent) and not self.agent.states.count:
@@ -90,11 +89,7 @@ class PPO:
             self._observation = self._tensors(self.envs.reset(seed=seed)[0])
 
     def iterate(self) -> dict[str, float]:
-        """Make some steps, learn from them.
-
-        Returns:
-            Metrics by name.
-        """
+        """Collect a rollout and update the networks; return metrics by name."""
         began_s = time.perf_counter()
         if self.config.anneal:
             left = 1.0 - self.steps / self.total_steps
@@ -117,7 +112,7 @@ class PPO:
         return to_tensors(observation, self.device)
 
     def _measure_states(self, agent: Agent) -> None:
-        """Act at random, to see on which scale states are before anything is learned from them."""
+        """Act at random to initialize the normalization of states."""
         states = [self._observation[STATE]]
         for _ in range(self.config.rollout_steps):
             shape = (self.envs.num_envs, agent.spaces.actions)
@@ -163,7 +158,7 @@ class PPO:
         return rollout, stats.means()
 
     def _next_value(self, terminated: Array, truncated: Array, infos: Mapping[str, Any]) -> Tensor:
-        """Return the value of the last observation where an episode was cut off, else 0, (B,)."""
+        """Return the value of the last observation of truncated episodes, else 0, (B,)."""
         cut_off = truncated & ~terminated
         if not cut_off.any():
             return torch.zeros(len(cut_off), device=self.device)
@@ -193,7 +188,7 @@ class PPO:
             if self.config.target_kl and found["losses/kl"][-1] > self.config.target_kl:
                 if self.agent.image_encoder is not None:
                     break
-                names = ("value",)  # it shares nothing with the policy, and has more to learn
+                names = ("value",)  # shares no weights with the policy
         means = {name: float(np.mean(values)) for name, values in found.items()}
         if isinstance(self.agent, Agent):
             means["policy/std"] = float(self.agent.log_std.detach().exp().mean())
@@ -217,7 +212,7 @@ class PPO:
             moved = (value - old).clamp(-config.value_clip, config.value_clip)
             error = torch.maximum(error, (old + moved - target) ** 2)
         with torch.no_grad():
-            kl = (ratio - 1.0 - log_ratio).mean()  # Schulman's estimate, never negative
+            kl = (ratio - 1.0 - log_ratio).mean()  # Schulman's non-negative estimator
             clipped = ((ratio - 1.0).abs() > config.clip).float().mean()
         return {
             "policy": -torch.minimum(advantages * ratio, advantages * cut).mean(),
@@ -238,13 +233,13 @@ class PPO:
 
 
 class EpisodeStats:
-    """Statistics of rewards, and of the episodes that ended."""
+    """Statistics of rewards and completed episodes."""
 
     def __init__(self) -> None:
         self._values: dict[str, list[Tensor]] = defaultdict(list)
 
     def add(self, reward: Array, infos: Mapping[str, Any]) -> None:
-        """Take note of a step."""
+        """Add a step."""
         self._values["reward/mean"].append(torch.as_tensor(reward))
         for path, values in infos.get("reward_terms", {}).items():
             self._values[f"reward_terms/{path}"].append(torch.as_tensor(values))
@@ -255,7 +250,7 @@ class EpisodeStats:
                 self._values[f"episode/{name}"].append(torch.as_tensor(values[ended]))
 
     def means(self) -> dict[str, float]:
-        """Return means by name, and the number of episodes that ended; without any, only that."""
+        """Return means by name, and the number of completed episodes."""
         all_of = {name: torch.cat(values).double() for name, values in self._values.items()}
         means = {name: float(values.mean()) for name, values in all_of.items() if len(values)}
         return means | {"episode/count": float(len(all_of.get("episode/length", ())))}
@@ -269,17 +264,16 @@ def estimate_advantages(
     gamma: float,
     gae_lambda: float,
 ) -> Tensor:
-    """Return the advantage of each action, (T, B): generalized advantage estimation (Schulman et
-    al. 2016, arXiv 1506.02438).
+    """Return generalized advantage estimates, (T, B) (Schulman et al. 2016, arXiv 1506.02438).
 
     Args:
-        rewards: After each step, (T, B).
-        values: Of the state before it, (T, B).
-        next_values: Of the state after it, (T, B); 0 where the episode terminated, and where it was
-            cut off that of its last state, not of the next episode's first.
-        ended: 1 where the episode ended with it, (T, B).
-        gamma: Discount.
-        gae_lambda: Weight of what comes later.
+        rewards: Rewards of each step, (T, B).
+        values: Values of the states before each step, (T, B).
+        next_values: Values of the states after each step, (T, B): 0 if the episode terminated, the
+            value of its last state if it was truncated.
+        ended: 1 where the episode ended, (T, B).
+        gamma: Discount factor.
+        gae_lambda: Decay of advantages.
     """
     surprises = rewards + gamma * next_values - values
     advantages, later = torch.zeros_like(rewards), torch.zeros_like(rewards[0])

@@ -1,11 +1,11 @@
-"""Protocols of reinforcement learning: tasks, settings, seeds, and what is reported of them.
+"""Protocols of reinforcement learning: tasks, settings, seeds and results.
 
 ::
 
-    DIR/<task>-<seed>/training/      a training run, see :mod:`clevrskills.rl.run`
-    DIR/<task>-<seed>/evaluation/    what came of it on frozen episodes
-    DIR/<task>-<seed>/machine.txt    where it was begun
-    DIR/results.json                 all that are there: settings, curve, successes; and the summary
+    DIR/<task>-<seed>/training/      training run, see :mod:`clevrskills.rl.run`
+    DIR/<task>-<seed>/evaluation/    evaluation on frozen episodes
+    DIR/<task>-<seed>/machine.txt    machine on which it started
+    DIR/results.json                 settings, learning curves, successes and summary
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from clevrskills.rl.train import read_progress
 
 RESULTS_FILE, MACHINE_FILE = "results.json", "machine.txt"
 BINS = 50
-"""Points of a curve."""
+"""Points of a learning curve."""
 CURVES = ("success_once", "success_at_end", "return")
 HELD = 1.0
-"""Mean of the vacuum at first, where an episode begins with an object in the gripper."""
+"""Initial mean of the vacuum if episodes start with a held object."""
 
 
 def _of(
@@ -78,8 +78,8 @@ PROTOCOLS: Mapping[str, Mapping[str, Settings]] = {
         )
     }
 }
-"""Settings of each task. Episodes are cut off where the task's limit leaves time to make up for
-mistakes, as a learner has more of first attempts."""
+"""Settings of each task. Step limits are shorter than those of tasks, as learning profits more from
+new episodes than from recovering from mistakes."""
 
 
 def run_protocol(
@@ -91,19 +91,19 @@ def run_protocol(
     workers: int,
     learn: Callable[[Settings, Path], int],
 ) -> int:
-    """Do the trainings and evaluations that are missing, then write the results.
+    """Run the missing training runs and evaluations, and write the results.
 
     Args:
-        name: The protocol.
-        root: Folder of all of them.
-        tasks: Which tasks of it.
-        seeds: Seeds of the trainings of each task.
-        episodes: Frozen episodes of each split that each policy does.
-        workers: Processes that evaluate.
-        learn: Makes, or goes on with, the training run of some settings in a folder.
+        name: Name of the protocol.
+        root: Folder of the protocol.
+        tasks: Tasks to run.
+        seeds: Training seeds of each task.
+        episodes: Number of frozen episodes per split.
+        workers: Number of evaluation processes.
+        learn: Starts or continues a training run in a folder; returns an exit code.
 
     Returns:
-        Exit code: 0, or that of the part that was stopped.
+        Exit code: 0, or that of an interrupted part.
     """
     for task in tasks:
         for seed in seeds:
@@ -131,7 +131,7 @@ def run_protocol(
 
 
 def write_results(root: Path) -> dict[str, Any]:
-    """Gather what is in the folder of a protocol, write it, and return it."""
+    """Write and return the results of all training runs in a folder."""
     found = sorted(root.glob("*-*/evaluation"))
     trainings = [describe(path.parent / "training", path) for path in found]
     trainings.sort(key=lambda row: (row["task"], row["seed"]))
@@ -145,7 +145,7 @@ def write_results(root: Path) -> dict[str, Any]:
 
 
 def describe(training: Path, evaluation: Path) -> dict[str, Any]:
-    """Return a training run and its results, as JSON data."""
+    """Return a training run and its results in JSON data."""
     run, lines = read_run(training), read_progress(training)
     begun = training.parent / MACHINE_FILE
     solved: dict[str, list[bool]] = defaultdict(list)
@@ -167,8 +167,8 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
 
 
 def curve(lines: Sequence[Mapping[str, float]], total_steps: int) -> dict[str, list[float | None]]:
-    """Return means over the episodes that ended in each of :data:`BINS` parts of a training run;
-    ``None`` where none ended.
+    """Return means over the episodes that ended in each of :data:`BINS` parts of a training run,
+    ``None`` if none ended.
     """
     ended = [line for line in lines if line["episode/count"]]
     place = [min(BINS - 1, int(BINS * line["steps"] / total_steps)) for line in ended]
@@ -187,7 +187,7 @@ def curve(lines: Sequence[Mapping[str, float]], total_steps: int) -> dict[str, l
 
 
 def summarize(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
-    """Return the interquartile mean of the success rates of all training runs by split."""
+    """Return the interquartile mean of the success rates of all training runs, by split."""
     rates: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in trainings:
         for split, result in row["evaluation"].items():
@@ -199,7 +199,7 @@ def summarize(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
 
 
 def table_rows(trainings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """Yield task, seeds, steps, split, successes of each seed, rate with interval; a row for each
+    """Yield task, seeds, steps, split, successes by seed, and success rate with interval, for each
     task and split.
     """
     tasks = dict.fromkeys(row["task"] for row in trainings)
@@ -216,8 +216,8 @@ def table_rows(trainings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
 
 
 def over_seeds(results: Sequence[Mapping[str, int]]) -> Estimate:
-    """Return the success rate on one split, from the ``successes`` in the same ``episodes`` of each
-    training run: the mean, with an interval for both chances, runs and episodes.
+    """Return the mean success rate of training runs on one split, with an interval that covers the
+    variation of runs and episodes.
     """
     rates = [result["successes"] / result["episodes"] for result in results]
     mean, episodes = float(np.mean(rates)), min(result["episodes"] for result in results)
@@ -229,7 +229,7 @@ COLUMNS = ("task", "seeds", "steps", "split", "successes", "% [95 %]")
 
 
 def differing(settings: Settings) -> list[str]:
-    """Return names of settings that differ from their defaults, but those a protocol decides."""
+    """Return the names of settings that differ from their defaults."""
     default = Settings(task=settings.task)
     names = [f.name for f in fields(Settings) if f.name != "ppo"]
     found = [name for name in names if getattr(settings, name) != getattr(default, name)]
@@ -238,7 +238,7 @@ def differing(settings: Settings) -> list[str]:
 
 
 def machine() -> str:
-    """Return the processor and how many of its cores there are."""
+    """Return the processor and its number of cores."""
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     models = [line.split(":")[1].strip() for line in text.splitlines() if "model name" in line]

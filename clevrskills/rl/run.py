@@ -2,9 +2,9 @@
 
 ::
 
-    DIR/run.json                 what is learned and how
-    DIR/checkpoints/<steps>/     the latest checkpoint, see :mod:`clevrskills.core.checkpoint`
-    DIR/progress.jsonl           one line for each update
+    DIR/run.json                 settings
+    DIR/checkpoints/<steps>/     latest checkpoint, see :mod:`clevrskills.core.checkpoint`
+    DIR/progress.jsonl           one line per update
     DIR/tensorboard/             the same for TensorBoard
 """
 
@@ -34,51 +34,51 @@ _OF_ENVS = (
     *("num_envs", "split", "seed", "cameras", "size_px", "look"),
     *("task_args", "episode_steps", "terminate_on_success", "head_starts"),
 )
-"""Settings that environments have under the same name."""
+"""Settings with the same name in :class:`~clevrskills.vector.spec.VectorSpec`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PPOConfig:
-    """Hyperparameters of PPO; the defaults are for states on a CPU.
+    """Hyperparameters of PPO; the defaults are tuned for states on a CPU.
 
     Raises:
         ClevrSkillsError: A number is not allowed.
     """
 
     rollout_steps: int = 64
-    """Control steps of each environment between two updates."""
+    """Control steps per environment between two updates."""
     epochs: int = 8
-    """Number of passes of an update through these steps."""
+    """Passes over the rollout per update."""
     minibatch: int = 1024
-    """Samples of a gradient step, about."""
+    """Approximate number of samples per gradient step."""
     learning_rate: float = 5e-4
-    """Step size of Adam, at first."""
+    """Initial learning rate of Adam."""
     anneal: bool = True
-    """Let the step size fall to zero, linearly."""
+    """Decrease the learning rate linearly to zero."""
     gamma: float = 0.95
-    """Discount of a control step."""
+    """Discount factor per control step."""
     gae_lambda: float = 0.95
-    """Decay of advantages (lambda): 0 trusts the value function alone, 1 the returns."""
+    """Decay of generalized advantage estimation (lambda)."""
     clip: float = 0.2
-    """Largest deviation from 1 of the ratio of new to old probability."""
+    """Clipping range of the probability ratio around 1."""
     value_clip: float | None = None
-    """Largest change of a value in an update, in standard deviations of returns; unset: any."""
+    """Clipping range of value updates, in standard deviations of returns; unset: no clipping."""
     value_weight: float = 0.5
-    """Weight of the value function's loss."""
+    """Weight of the value loss."""
     entropy_weight: float = 0.0
-    """Weight of the policy's entropy."""
+    """Weight of the entropy bonus."""
     max_gradient: float = 0.5
-    """Norm to which gradients are cut."""
+    """Largest gradient norm."""
     target_kl: float | None = 0.03
-    """Divergence from the old policy at which an update ends early; unset: never."""
+    """KL divergence from the old policy at which an update stops early; unset: never."""
     initial_std: float = 0.12
-    """Standard deviation of movements at first."""
+    """Initial standard deviation of motions."""
     vacuum_std: float = 0.5
-    """The same of the vacuum, which is on above 0."""
+    """Initial standard deviation of the vacuum action, which is on above 0."""
     vacuum_mean: float = 0.0
-    """Mean of the vacuum at first; below 0 it is off most of the time."""
+    """Initial mean of the vacuum action; below 0 it is mostly off."""
     hidden: tuple[int, ...] = (256, 256)
-    """Units of each hidden layer, of the policy and of the value function."""
+    """Units of each hidden layer of the policy and value networks."""
 
     def __post_init__(self) -> None:
         for name, (least, most) in _LIMITS.items():
@@ -99,46 +99,46 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "initial_std": (0.001, inf),
     "vacuum_std": (0.001, inf),
 }
-"""Least and greatest value."""
+"""Smallest and largest value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Task, environments and rewards: options that the run keeps as they are."""
+    """Settings of task, environments and rewards."""
 
     task: Positional[str]
     """Key of the task, e.g. `pick`."""
     suite: str = CLEVRSKILLS
-    """Suite of the task; options about robots, images and rewards are of clevrskills alone."""
+    """Suite of the task; options of robots, images and rewards apply to clevrskills only."""
     num_envs: int = 32
-    """Environments that run at the same time."""
+    """Number of parallel environments."""
     total_steps: int = 1_000_000
-    """Control steps of all environments together."""
+    """Total control steps of all environments."""
     seed: int = 0
-    """Of networks, actions and episodes."""
+    """Seed of networks, actions and episodes."""
     split: str = "train"
-    """Objects and textures: train or test."""
+    """Split of objects and textures: train or test."""
     robot: str = "xarm6"
-    """The robot: xarm6 or panda."""
+    """Robot: xarm6 or panda."""
     obs: Literal["state", "rgb"] = "state"
     """Observations: the full state, or images and proprioception."""
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    """Cameras, for `--obs rgb`."""
+    """Cameras for `--obs rgb`."""
     reward: Literal["normalized_dense", "dense", "potential", "sparse"] = "potential"
-    """Reward: progress in [0, 1], the published rewards, the progress made by the
-    step, or success alone."""
+    """Reward: progress in [0, 1], the published rewards, the increase of progress, or success
+    only."""
     episode_steps: int | None = None
-    """Control steps after which an episode is cut off; by default the task's limit. Short episodes
-    waste less of what comes after a mistake, or after success."""
+    """Step limit of an episode; by default that of the task. Short episodes waste fewer steps after
+    a mistake or success."""
     terminate_on_success: bool = False
-    """End an episode with success: more attempts in as many steps. Not for rewards that are paid
-    for being near the goal, `normalized_dense` and `dense`: who ends it gets no more of them."""
+    """End episodes on success, for more attempts. Not for `normalized_dense` and `dense`, which
+    reward staying near the goal."""
     head_starts: float = 0.0
-    """Probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
-    curriculum."""
+    """Probability that an episode starts with a uniform share of the goal achieved (reverse
+    curriculum)."""
     begin_with: str = ""
-    """A training of the same task from whose networks this one sets out, a folder or `zoo/NAME`;
-    its steps are not counted."""
+    """Initial networks from another training run of the same task: a folder or `zoo/NAME`. Its
+    steps do not count."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """Hyperparameters of PPO."""
 
@@ -147,17 +147,17 @@ class Settings:
 class RLRun(Settings):
     """Settings of a training run that change its result."""
 
-    size_px: int = 64  # width and height of the images
-    look: str = LOOKS[0]  # how they look
+    size_px: int = 64  # image width and height
+    look: str = LOOKS[0]
     task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
-    # of Python and of the packages that shape an episode
+    # versions of Python and of packages that affect episodes
     versions: Mapping[str, str | None] = field(default_factory=versions, compare=False)
 
     def make_envs(self, workers: int) -> VectorEnv:
-        """Make the environments, in ``workers`` processes, this one among them.
+        """Make the environments in ``workers`` processes, this one included.
 
         Raises:
-            ClevrSkillsError: There are none for the task.
+            ClevrSkillsError: The task does not support reinforcement learning.
         """
         if self.suite != CLEVRSKILLS:
             return self._make_boards()
@@ -180,7 +180,7 @@ class RLRun(Settings):
         has_arm = NO_ROBOT not in suite.tasks[self.task].robots
         if has_arm or gym.spec(name).vector_entry_point is None:
             raise ClevrSkillsError(
-                f"there is no reinforcement learning of {self.task} in {self.suite}"
+                f"{self.task} of {self.suite} does not support reinforcement learning"
             )
         return gym.make_vec(name, self.num_envs, seed=self.seed, autoreset_mode="SameStep")
 
@@ -189,11 +189,13 @@ def read_run(root: Path) -> RLRun:
     """Return the settings of the training run in a folder.
 
     Raises:
-        ClevrSkillsError: It holds no training, or one that cannot be read.
+        ClevrSkillsError: The folder has no training run, or its settings cannot be read.
     """
     path = root / RUN_FILE
     if not path.is_file():
-        raise ClevrSkillsError(f"{root} is no training of `clevrskills rl`: it has no {RUN_FILE}")
+        raise ClevrSkillsError(
+            f"{root} is not a training run of `clevrskills rl`: it has no {RUN_FILE}"
+        )
     try:
         data = read_json(path)
         values = {f.name: data[f.name] for f in fields(RLRun)}
@@ -204,11 +206,11 @@ def read_run(root: Path) -> RLRun:
 
 
 def open_run(root: Path, run: RLRun) -> None:
-    """Enter a training run into its folder, or check that it is the one that is there.
+    """Write the settings of a training run into its folder, or check that they are unchanged.
 
     Raises:
         ClevrSkillsError: The folder holds something else.
-        StorageError: It cannot be written.
+        StorageError: The folder cannot be written.
     """
     if open_folder(root, RUN_FILE, "no training of `clevrskills rl`"):
         check_settings(root, _settings(read_run(root)), _settings(run), trained=True)
@@ -217,7 +219,7 @@ def open_run(root: Path, run: RLRun) -> None:
 
 
 def _settings(run: RLRun) -> dict[str, Any]:
-    """Return all that must be the same, by name."""
+    """Return the settings that must not change, by name."""
     settings = json.loads(to_json(asdict(run)))
     del settings["versions"]
     return {**settings.pop("ppo"), **settings}

@@ -1,4 +1,4 @@
-"""Training loop of PPO: from the last checkpoint on, until all steps are made."""
+"""Training loop of PPO, from the last checkpoint."""
 
 import contextlib
 from collections import deque
@@ -17,7 +17,7 @@ from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import PROGRESS_FILE, RLRun
 
 RECENT = 100
-"""Episodes of which the success is shown beside the progress bar."""
+"""Number of episodes of the success rate in the progress display."""
 
 
 def train(
@@ -31,20 +31,21 @@ def train(
     threads: int,
     save_every: int,
 ) -> None:
-    """Learn until all steps are made.
+    """Train until all steps are done.
 
     Args:
-        run: What is learned.
+        run: Settings of the training run.
         root: Folder of the training run.
         make_envs: Makes the environments in a number of processes.
-        check: Called after each update; raises what ends the training.
-        workers: Processes of the environments.
-        device: Where the networks are: ``cpu`` or ``cuda``.
-        threads: Threads of the learner on the CPU.
+        check: Called after each update; may raise to stop the training run.
+        workers: Number of processes of the environments.
+        device: Device of the networks: ``cpu`` or ``cuda``.
+        threads: CPU threads of the learner.
         save_every: Control steps between two checkpoints.
 
     Raises:
-        ClevrSkillsError: The checkpoint is damaged, the disk refused, no environments.
+        ClevrSkillsError: The checkpoint is damaged or cannot be written, or there are no
+            environments.
     """
     made = latest(root)[0]
     if made >= run.total_steps:
@@ -70,13 +71,13 @@ def train(
 
 
 class RecentSuccess:
-    """Success rate of the last episodes."""
+    """Success rate of recent episodes."""
 
     def __init__(self) -> None:
         self._recent: deque[tuple[float, float]] = deque()
 
     def add(self, metrics: Mapping[str, float]) -> None:
-        """Take note of an update."""
+        """Add the metrics of an update."""
         if metrics["episode/count"]:
             self._recent.append((metrics["episode/count"], metrics["episode/success_at_end"]))
             while sum(count for count, _ in self._recent) - self._recent[0][0] >= RECENT:
@@ -91,7 +92,7 @@ class RecentSuccess:
 
 
 def read_progress(root: Path) -> list[dict[str, float]]:
-    """Return all reports of a training run, in order: ``steps``, ``seconds``, and others by name.
+    """Return the metrics of all updates of a training run, with ``steps`` and ``seconds``.
 
     Raises:
         DamagedError: A line cannot be read.
@@ -100,8 +101,8 @@ def read_progress(root: Path) -> list[dict[str, float]]:
 
 
 def first_seed(seed: int, steps: int) -> int:
-    """Return the seed of the first episode of a training that starts, or goes on, after some steps:
-    what goes on does not repeat the episodes that it began with.
+    """Return the seed of the first episode after some steps, so a continued training run does not
+    repeat its first episodes.
     """
     drawn = np.random.SeedSequence((seed, steps)).generate_state(1, np.uint64)[0]
     return int(drawn % RL_TRAINING.stop)

@@ -1,4 +1,4 @@
-"""Building bodies in a simulation, from geometry in memory."""
+"""Actors: simulated bodies, built from geometry in memory."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,29 +16,30 @@ from clevrskills.sim.body import Body
 from clevrskills.sim.render import scene_visuals
 
 DEPENETRATION_M_PER_S = 0.3
-"""Speed at which bodies are pushed apart at most; else what the arm pressed on would be thrown."""
+"""Largest speed at which overlapping bodies separate; bodies pressed by the arm would otherwise be
+thrown."""
 ANGULAR_DAMPING_PER_S = 2.0
-"""Stands for rolling resistance, which PhysX lacks: a cylinder on its side, made of facets, would
-rock for ever."""
+"""Substitute for rolling resistance, which PhysX lacks: a faceted cylinder on its side would rock
+forever."""
 LOCK_NM, LOCK_NMS = 1e3, 1e1
-"""Stiffness and damping of a hinge against any other turn, per radian and radian per second; limits
-of the swing, which would be exact, have no effect in SAPIEN 3.0."""
+"""Stiffness per radian and damping per radian per second of a hinge against other rotations; exact
+swing limits have no effect in SAPIEN 3.0."""
 HINGE_SLEEP_THRESHOLD = 5e-5
-"""Kinetic energy per kg below which what hangs on a hinge falls asleep: with the usual hundredfold
-it stops where it turns back, away from its rest."""
+"""Kinetic energy per kg below which hinged bodies fall asleep. With the default, a hundred times
+higher, they would stop at a turning point away from their rest pose."""
 
 AT_REST = np.zeros(3, np.float32)
 FIRST_SCENE = torch.zeros(1, dtype=torch.int32)
-"""Numbers of the scenes that a body is in."""
+"""Scene index of all bodies."""
 
 
 class _BodyBuilder(ActorBuilder):
-    """Builder of a body from convex pieces in memory."""
+    """Builder of a body from convex parts in memory."""
 
     body: Body
 
     def build_physx_component(self, link_parent: Any = None) -> Any:
-        """Return a rigid body of the shape's convex parts."""
+        """Return a rigid body from the convex parts of the shape."""
         static = self.body.static
         component = (
             physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
@@ -60,9 +61,7 @@ class _BodyBuilder(ActorBuilder):
         return component
 
     def build(self, name: str) -> Actor:
-        """Return the actor of a body, in the only scene that there is; as the parent's, which takes
-        several times as long.
-        """
+        """Return the actor of a body in a single scene, several times faster than the base."""
         self.set_name(name)
         entity = self.build_entity()
         entity.name, entity.pose = f"scene-0_{name}", self.initial_pose
@@ -75,7 +74,7 @@ class _BodyBuilder(ActorBuilder):
 
 
 def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
-    """Build a body in a scene, with or without its looks."""
+    """Build a body in a scene, with or without visuals."""
     builder = _BodyBuilder()
     builder.set_scene(scene)
     builder.body = body
@@ -86,7 +85,7 @@ def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
 
 
 def put_body(scene: ManiSkillScene, body: Body) -> Actor:
-    """Put a body without looks into a scene on the CPU: one that was given back, or a new one."""
+    """Add a body without visuals to a scene, reusing a returned actor if there is one."""
     spare = None if body.hinge else _spare.get(_kind(body))
     if not spare:
         actor = build_body(scene, body, drawn=False)
@@ -100,7 +99,7 @@ def put_body(scene: ManiSkillScene, body: Body) -> Actor:
 
 
 def put_back(scene: ManiSkillScene, actor: Actor, name: str) -> None:
-    """Put an actor that was taken out of another scene into this one."""
+    """Add an actor that was removed from another scene."""
     (entity,), (body,) = actor._objs, actor._bodies
     actor.scene = scene
     if actor.name != name:
@@ -113,19 +112,18 @@ def put_back(scene: ManiSkillScene, actor: Actor, name: str) -> None:
 
 
 def take_out(actor: Actor) -> None:
-    """Take an actor that has no looks out of its scene: at rest, and awake as a new one is."""
+    """Remove an actor without visuals from its scene, at rest and awake like a new one."""
     (entity,), (body,) = actor._objs, actor._bodies
     if actor.px_body_type == "dynamic":
         body.linear_velocity = body.angular_velocity = AT_REST
         body.wake_up()
     entity.remove_from_scene()
-    actor.scene = None  # which would stay in memory
+    actor.scene = None  # would keep the scene in memory
 
 
 def give_back(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
-    """Take actors without looks out of their scene, for others in which they are built alike;
-    unless any hangs on a hinge, as joints cannot be taken apart. Those that somebody has changed,
-    say in mass, are left.
+    """Remove actors without visuals from their scene and keep them for reuse. Scenes with hinges
+    are skipped, as joints cannot be removed, and so are actors that a user changed.
     """
     if any(body and body.hinge for body in bodies):
         return
@@ -139,7 +137,7 @@ def give_back(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> 
 
 
 def traits(components: Iterable[Any]) -> list[Any]:
-    """Return properties of built bodies that persist when a user changes them: masses, ..."""
+    """Return properties of built bodies that a user can change permanently, such as masses."""
     found: list[Any] = []
     for component in components:
         found += [len(component.entity.components)]
@@ -157,19 +155,18 @@ def traits(components: Iterable[Any]) -> list[Any]:
 
 
 def _kind(body: Body) -> tuple[Shape, bool, bool]:
-    """Return the key of bodies that are alike but for looks."""
+    """Return a key that is equal for bodies that differ only in visuals."""
     return body.geometry, body.static, body.ghost
 
 
 _spare: dict[tuple[Shape, bool, bool], list[Actor]] = {}
-"""Bodies that scenes gave back, by kind, those that came last at the end: to cook their meshes
-takes longer than all else."""
+"""Returned actors by kind, most recent last; cooking their meshes dominates the cost of a reset."""
 SPARE_KINDS = 512
-"""Of how many kinds they are kept."""
+"""Most kinds of actors kept for reuse."""
 
 
 def attach_hinges(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
-    """Join actors of bodies that hang on hinges to their carriers; the two do not collide."""
+    """Attach hinged bodies to their parents; a body and its parent do not collide."""
     built = {
         body.key: (sapien.Pose(body.pose[:3], body.pose[3:]), actor._objs[0])
         for body, actor in zip(bodies, actors, strict=True)
@@ -200,7 +197,7 @@ def _joint(
     in_parent: sapien.Pose,
     in_child: sapien.Pose,
 ) -> physx.PhysxDriveComponent:
-    """Return an unconstrained joint between two bodies, or a body and the world."""
+    """Return an unconstrained joint between two bodies, or between a body and the world."""
     joint = physx.PhysxDriveComponent(
         child.find_component_by_type(physx.PhysxRigidDynamicComponent)
     )

@@ -1,4 +1,4 @@
-"""A rigid body of a scene, as data."""
+"""Description of a rigid body in a scene."""
 
 from __future__ import annotations
 
@@ -17,23 +17,21 @@ Pose = tuple[float, float, float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Hinge:
-    """Hinge of a body; it moves as physics has it, but nobody can take the body away."""
+    """Hinge that attaches a body to another one or to the world."""
 
-    parent: str | None = None  # key of the body that carries it; ``None``: it hangs in the world
-    # A point of the axis in the body's frame
-    anchor_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    parent: str | None = None  # key of the parent body; ``None``: the world
+    anchor_m: tuple[float, float, float] = (0.0, 0.0, 0.0)  # point on the axis in the body's frame
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)  # direction of the axis in the body's frame
-    # least and greatest turn away from the initial pose
-    limits_rad: tuple[float, float] = (-1.5, 1.5)
-    stiffness_nm: float = 0.0  # torque for each radian that turns it back to its initial pose
-    damping_nms: float = 0.0  # torque for each radian per second that slows it
-    # whether a linkage keeps it from turning in the world while its parent does, as it keeps the
-    # plates of a kitchen scale level
+    limits_rad: tuple[float, float] = (-1.5, 1.5)  # rotation limits from the initial pose
+    stiffness_nm: float = 0.0  # restoring torque per radian
+    damping_nms: float = 0.0  # damping torque per radian per second
+    # whether the body keeps its orientation in the world while its parent rotates, like the plates
+    # of a kitchen scale
     level: bool = False
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hinge:
-        """Read what ``dataclasses.asdict`` gave, from JSON."""
+        """Return the hinge from its JSON data."""
         values: dict[str, Any] = dict(data)
         for name in ("anchor_m", "axis", "limits_rad"):
             values[name] = tuple(values[name])
@@ -45,18 +43,18 @@ class Body:
     """A rigid body of a scene.
 
     Attributes:
-        key: Name of its slot, the same in every episode of a task, e.g. ``object_0``.
-        shape: Name of its shape.
-        texture: Name of its texture; ``None``: plain.
-        size: Bounding box in metres, ``None``: the shape's own.
-        static: Whether it is part of the furniture.
+        key: Name of the slot, the same in every episode of a task, e.g. ``object_0``.
+        shape: Name of the shape.
+        texture: Name of the texture; ``None``: plain.
+        size: Bounding box in meters; ``None``: the default of the shape.
+        static: Whether the body is furniture.
         pose: Initial world pose: position, then quaternion w, x, y, z.
-        qualifier: Word that tells it from a body that differs in size only, e.g. ``tall``.
-        ghost: Whether it is only seen: nothing touches it, and worlds count its slot as empty;
-            what is only seen is ``static`` as well.
-        density: kg/m^3, ``None``: the shape's own.
-        hinge: What it turns about; ``None``: it is free.
-        noun: What it is called if not by its shape, e.g. ``area``.
+        qualifier: Word that distinguishes bodies that differ only in size, e.g. ``tall``.
+        ghost: Whether the body is visual only. Worlds treat its slot as empty. Ghosts are also
+            ``static``.
+        density: Density in kg/m^3; ``None``: the default of the shape.
+        hinge: Hinge of the body; ``None``: free.
+        noun: Noun used instead of the shape name, e.g. ``area``.
     """
 
     key: str
@@ -73,38 +71,38 @@ class Body:
 
     @property
     def movable(self) -> bool:
-        """``True`` if it can be taken elsewhere."""
+        """``True`` if the robot can move the body."""
         return not self.static and self.hinge is None
 
     @property
     def color(self) -> str:
-        """Name of its texture without the namespace of a palette; empty: plain."""
+        """Name of the texture without the palette namespace; empty: plain."""
         return bare_name(self.texture or "")
 
     @property
     def name(self) -> str:
-        """Its name in a sentence, e.g. ``red swirl bowl``."""
+        """Name in a sentence, e.g. ``red swirl bowl``."""
         return " ".join(filter(None, (self.qualifier, self.color, self.noun or self.shape)))
 
     def called(self, names: int, among: Iterable[Body] = ()) -> str:
-        """Return its name in a set of :mod:`clevrskills.assets.names`, unlike other bodies'."""
+        """Return an unambiguous name from a set of :mod:`clevrskills.assets.names`."""
         bodies = list(among)
         nouns = [body.noun or body.shape for body in bodies]
         noun = shape_words(self.noun or self.shape, names, nouns)
         return " ".join(filter(None, (self.qualifier, self.texture_called(names, bodies), noun)))
 
     def texture_called(self, names: int, among: Iterable[Body] = ()) -> str:
-        """Return the name of its texture in a set of names, unlike those of other bodies."""
+        """Return an unambiguous name of the texture from a set of names."""
         others = [body.texture for body in among if body.texture]
         return texture_words(self.texture, names, others) if self.texture else ""
 
     @property
     def geometry(self) -> Shape:
-        """The shape, generated."""
+        """Geometry of the body."""
         return shape(self.shape, self.size, self.density)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data."""
+        """Return JSON data."""
         names = ("shape", "texture", "size", "static", "qualifier", "ghost", "density")
         return {
             "key": self.key,
@@ -118,7 +116,7 @@ class Body:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Body:
-        """Read what :meth:`to_json` wrote."""
+        """Return the body from the data of :meth:`to_json`."""
         values: dict[str, Any] = {f.name: data[f.name] for f in fields(cls) if f.name in data}
         values["pose"] = tuple(data["pose"])
         values["size"] = tuple(data["size"]) if data["size"] else None

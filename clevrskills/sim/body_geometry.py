@@ -16,12 +16,12 @@ from clevrskills.assets import Shape, best_place
 from clevrskills.core import geometry
 
 POINTS_PER_SIDE = 7
-"""Resolution of the grid of points on the upper and lower side of a body."""
+"""Grid resolution of the points on the top and bottom of a body."""
 
 
 @lru_cache(maxsize=1024)
 def _surface_points(shape: Shape) -> np.ndarray:
-    """Return corners of a shape's parts and a grid on its upper and lower side, (P, 3)."""
+    """Return the corners of a shape's parts and a grid on its top and bottom, (P, 3)."""
     corners = np.unique(np.concatenate(shape.parts).round(5), axis=0)
     low, high = corners[:, :2].min(0), corners[:, :2].max(0)
     ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
@@ -37,7 +37,7 @@ def _surface_points(shape: Shape) -> np.ndarray:
 
 
 class _Solid(NamedTuple):
-    """Geometry of one body, float32; arrays as in :class:`Solids`, of its own sizes."""
+    """Geometry of one body: fields of :class:`Solids` without batch, slots and padding."""
 
     planes: np.ndarray
     points: np.ndarray
@@ -57,7 +57,7 @@ _EMPTY = _Solid(
     1.0,
     (1, 1, 1),
 )
-"""A slot without a body."""
+"""Empty slot."""
 
 
 @lru_cache(maxsize=1024)
@@ -78,7 +78,7 @@ def _solid(shape: Shape, static: bool) -> _Solid:
 
 @lru_cache(maxsize=1024)
 def _padded_planes(shape: Shape) -> np.ndarray:
-    """Return half-spaces of the parts of a shape, (C, F, 4)."""
+    """Return the half-spaces of a shape's parts, (C, F, 4)."""
     out = np.empty((len(shape.planes), max(map(len, shape.planes)), 4))
     for part, planes in zip(out, shape.planes, strict=True):
         part[:] = planes[0]
@@ -87,7 +87,7 @@ def _padded_planes(shape: Shape) -> np.ndarray:
 
 
 def _stack_planes(planes: Sequence[np.ndarray]) -> np.ndarray:
-    """Return half-spaces of several shapes, each (C, F, 4), padded to one array, (K, C, F, 4)."""
+    """Return half-spaces (C, F, 4) of several shapes padded to one array, (K, C, F, 4)."""
     parts, facets = (max(1, *(p.shape[axis] for p in planes)) for axis in (0, 1))
     out = np.zeros((len(planes), parts, facets, 4), np.float32)
     out[..., 3] = -geometry.PAD
@@ -98,7 +98,7 @@ def _stack_planes(planes: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return arrays of (n_i, 3) stacked to (K, max n, 3), the first row repeated."""
+    """Return arrays (n_i, 3) stacked to (K, max n, 3), padded with their first rows."""
     out = np.zeros((len(rows), max(1, *map(len, rows)), 3), np.float32)
     for k, r in enumerate(rows):
         if len(r):
@@ -109,21 +109,19 @@ def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Solids:
-    """Geometry of the bodies of ``B`` environments in ``K`` slots; constant during an episode."""
+    """Geometry of the bodies in ``B`` environments and ``K`` slots; constant during an episode."""
 
     planes: Tensor  # half-spaces of the convex parts in the body's frame, (B, K, C, F, 4)
     points: Tensor  # points on the surface in the body's frame, (B, K, P, 3)
-    footprint: Tensor  # half-planes of the outline seen from above, (B, K, E, 3)
-    center: Tensor  # centre of mass in the body's frame, (B, K, 3)
-    # where a suction cup seals from above, nearest to the centre of mass, in the body's frame, (B,
-    # K, 3); the middle of the top where none does, and of furniture
+    footprint: Tensor  # half-planes of the outline from above, (B, K, E, 3)
+    center: Tensor  # center of mass in the body's frame, (B, K, 3)
+    # position nearest to the center of mass where a cup seals from above, in the body's frame, (B,
+    # K, 3); the center of the top if there is none, and of furniture
     spot: Tensor
     mass: Tensor  # kilograms, (B, K)
-    movable: Tensor  # false for bodies that are part of the furniture, (B, K)
-    present: Tensor  # false for slots that an environment does not use, (B, K)
-    # how many parts, how many facets a part and how many edges of its outline a body really has,
-    # (B, K, 3)
-    counts: Tensor
+    movable: Tensor  # false for furniture, (B, K)
+    present: Tensor  # false for empty slots, (B, K)
+    counts: Tensor  # numbers of parts, facets per part and outline edges, (B, K, 3)
 
     @classmethod
     def from_shapes(
@@ -161,7 +159,7 @@ class Solids:
 
     @classmethod
     def stack(cls, solids: Sequence[Solids]) -> Solids:
-        """Join batches; those with fewer parts, facets, points or edges are padded."""
+        """Concatenate batches, padded to the same sizes."""
         if len(solids) == 1:
             return solids[0]
         stacked = {}
@@ -173,7 +171,7 @@ class Solids:
 
     @cached_property
     def coordinates(self) -> Tensor:
-        """The points by coordinate, (B, K, 3, P): to multiply them takes a quarter of the time."""
+        """Transposed points, (B, K, 3, P), which are four times as fast to multiply."""
         return self.points.mT.contiguous()
 
     @cached_property
@@ -183,27 +181,27 @@ class Solids:
 
     @cached_property
     def middle(self) -> Tensor:
-        """Centre of the bounding box in the body's frame, (B, K, 3)."""
+        """Center of the bounding box in the body's frame, (B, K, 3)."""
         return (self.points.amax(-2) + self.points.amin(-2)) / 2
 
     @cached_property
     def reach(self) -> Tensor:
-        """Distance of a body's furthest point from the centre of its bounding box, (B, K)."""
+        """Distance of the farthest point from the center of the bounding box, (B, K)."""
         return geometry.length(self.points - self.middle[:, :, None]).amax(-1)
 
     @cached_property
     def radius(self) -> Tensor:
-        """Distance of a body's furthest point from its origin, (B, K)."""
+        """Distance of the farthest point from the origin, (B, K)."""
         return geometry.length(self.points).amax(-1)
 
     @cached_property
     def span(self) -> Tensor:
-        """The radius by a formula that rounds otherwise, (B, K)."""
+        """The radius, computed by a formula with different rounding, (B, K)."""
         return self.points.norm(dim=-1).amax(-1)
 
 
 def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
-    """Return values (B, K, ..., n) with sizes ``shape`` after K; rows are repeated."""
+    """Return values (B, K, ...) padded to ``shape`` after K with copies of the first entry."""
     for dim, size in enumerate(shape, start=2):
         missing = size - values.shape[dim]
         if missing:

@@ -1,4 +1,4 @@
-"""Generated files that are kept between runs, safe against several processes writing at once."""
+"""Cache of generated files, safe against concurrent writers."""
 
 import os
 import shutil
@@ -19,13 +19,11 @@ def cache_root() -> Path:
 
 
 def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
-    """Return the directory `name` below the cache root, filled by `write` if it does not exist.
-
-    The files are written aside and the directory is renamed into place: it is complete or absent.
+    """Return a directory below the cache root, created atomically if it does not exist.
 
     Args:
-        name: Path below the cache root; it must change whenever what `write` writes changes.
-        write: Fills the empty directory that it is given.
+        name: Path below the cache root; it must change whenever the content changes.
+        write: Writes the content into an empty directory.
 
     Raises:
         ClevrSkillsError: The cache cannot be written.
@@ -42,7 +40,7 @@ def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
         try:
             aside.rename(target)
         except OSError:
-            if not target.is_dir():  # else another process was first
+            if not target.is_dir():  # otherwise another process was first
                 raise
     except OSError as error:
         raise ClevrSkillsError(

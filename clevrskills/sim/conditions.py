@@ -1,7 +1,6 @@
-"""Conditions of an episode: how it is seen, where the arm starts, what disturbs it; plain data.
+"""Conditions of an episode: cameras, light, image noise, start of the arm, disturbances.
 
-An episode without conditions is as frozen. Everything else that a perturbation changes, such as
-textures, wordings or the robot, is part of the episode itself.
+Other changes by perturbations, such as textures, wordings or the robot, are part of the episode.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,63 +13,60 @@ from clevrskills.sim.setting import Light, Setting, Surfaces
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """Pose and field of view of a camera that replace its own."""
+    """Pose and field of view that replace those of a camera."""
 
     eye_m: tuple[float, float, float]  # world position
-    target_m: tuple[float, float, float]  # world point in the middle of the image
+    target_m: tuple[float, float, float]  # world point at the image center
     fov_rad: float  # vertical field of view
 
     def of(self, camera: FixedCamera) -> FixedCamera:
-        """Return a camera that stands there."""
+        """Return the camera at this viewpoint."""
         return replace(camera, eye_m=self.eye_m, target_m=self.target_m, fov_rad=self.fov_rad)
 
 
 @dataclass(frozen=True)
 class ImageNoise:
-    """Noise of a poor camera."""
+    """Noise of camera images."""
 
-    sigma: float  # standard deviation of Gaussian noise in each channel, of 255
-    blur_px: float  # standard deviation of a Gaussian blur, in pixels of an image 256 high
-    quality: int  # quality of JPEG compression, 1 to 95; 0: none
-    dropped: float  # share of the images in whose place the one before is shown
-    seed: int  # what the noise is drawn from
+    sigma: float  # standard deviation of Gaussian noise per channel, of 255
+    blur_px: float  # standard deviation of Gaussian blur in pixels, for an image height of 256
+    quality: int  # JPEG quality, 1 to 95; 0: no compression
+    dropped: float  # share of images replaced by the previous one
+    seed: int
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Disturbance that happens while an episode runs."""
+    """Disturbance during an episode."""
 
-    # ``nudge`` (a body is pushed), ``loss`` (the vacuum fails when it holds something), ``delay``
-    # (actions come later), ``scale`` (the arm moves more or less than told) or ``drop`` (a control
-    # step is lost)
+    # ``nudge`` (a body is pushed), ``loss`` (the vacuum fails while it holds a body), ``delay``
+    # (actions are delayed), ``scale`` (motions are scaled) or ``drop`` (an action is dropped)
     kind: str
-    step: int  # control step at which it begins; a loss comes at the first hold from then on
-    steps: int = 1  # how many control steps it lasts
-    body: int = -1  # slot of the body that is pushed
-    push_ms: tuple[float, float] = (0.0, 0.0)  # its change of velocity along x and y, m/s
-    by: float = 0.0  # by how many control steps actions are late, or the factor of movements
+    step: int  # first control step; a loss occurs at the first grasp from this step on
+    steps: int = 1  # duration in control steps
+    body: int = -1  # slot of the pushed body
+    push_ms: tuple[float, float] = (0.0, 0.0)  # change of its velocity along x and y, m/s
+    by: float = 0.0  # delay in control steps, or scale of motions
 
 
 @dataclass(frozen=True)
 class Conditions:
     """Perturbations of an episode that are not part of its layout or prompt."""
 
-    # level, 1 to 5, of each axis that perturbs it
-    axes: Mapping[str, int] = field(default_factory=dict)
-    twin: str = ""  # content hash of the episode that it is made of; empty: it is that
-    # where cameras stand, by name, in place of their own places
-    cameras: Mapping[str, Viewpoint] = field(default_factory=dict)
-    light: Light | None = None  # the light; ``None``: as usual
-    surfaces: Surfaces | None = None  # what is around; ``None``: as usual
-    image: ImageNoise | None = None  # what is done to images; ``None``: nothing
-    start_qpos: tuple[float, ...] = ()  # joint angles at the start, rad; empty: as usual
-    disturbances: tuple[Disturbance, ...] = ()  # what happens, in order
+    axes: Mapping[str, int] = field(default_factory=dict)  # level, 1 to 5, of each perturbed axis
+    twin: str = ""  # content hash of the clean episode; empty: this one is clean
+    cameras: Mapping[str, Viewpoint] = field(default_factory=dict)  # changed viewpoints by camera
+    light: Light | None = None  # ``None``: default light
+    surfaces: Surfaces | None = None  # ``None``: default surfaces
+    image: ImageNoise | None = None  # ``None``: no noise
+    start_qpos: tuple[float, ...] = ()  # initial joint angles in rad; empty: default
+    disturbances: tuple[Disturbance, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.axes)
 
     def of(self, setting: Setting, robot_name: str = "") -> Setting:
-        """Return a setting under these conditions, the arm of a robot where it starts."""
+        """Return a setting under these conditions, with the initial joint angles of a robot."""
         own = {name: v.of(setting.cameras[name]) for name, v in self.cameras.items()}
         start = {robot_name: self.start_qpos} if self.start_qpos and robot_name else {}
         return replace(
@@ -82,13 +78,13 @@ class Conditions:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data that :meth:`from_json` reads; empty without conditions."""
+        """Return JSON data; empty without conditions."""
         data = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
         return {name: value for name, value in data.items() if value}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
+        """Return the conditions from the data of :meth:`to_json`."""
         views = {name: _read(Viewpoint, view) for name, view in data.get("cameras", {}).items()}
         return cls(
             dict(data.get("axes", {})),

@@ -1,4 +1,4 @@
-"""Placements of one body on another at which it will stay."""
+"""Stable placements of one body on another."""
 
 from functools import cache, cached_property
 
@@ -12,13 +12,13 @@ from clevrskills.sim.world import World, reach_around
 STABLE_MARGIN_M = 0.006
 NEIGHBOUR_GAP_M = 0.006
 EDGE_GAP_M = 0.004
-"""Distance to keep from the edge of an area, where there is room."""
+"""Preferred distance from the edge of an area."""
 OVERHANG_M = 0.004
-"""Reach over the edge where there is none: less than the criteria tolerate."""
+"""Largest overhang over the edge, less than the criteria tolerate."""
 MOST_MARGIN_M = 0.03
-"""A greater margin is no better."""
+"""Margin above which placements count as equally stable."""
 ROUNDING_M = 1e-6
-"""More than what is lost where a margin is bounded."""
+"""Upper bound of rounding errors in bounds of the margin."""
 
 
 def placements(
@@ -33,35 +33,31 @@ def placements(
     """Return candidate poses of one body on another, with a score for each.
 
     Args:
-        world: Where everything is; the upper body keeps its present tilt.
-        upper: The body to put down, (B,).
+        world: The world; the upper body keeps its tilt.
+        upper: The body to place, (B,).
         lower: The body below, (B,).
-        yaws_rad: Turns about world z relative to the present orientation, (Y,).
-        inside: Whether the upper body must stay within the outline of the lower one; places at its
-            edge are then preferred, so that there is room for others, else the place with the
-            centres of mass above each other, so that high stacks stand.
-        orientation: World orientation of the upper body before the turns, (B, 4); default: as it
-            is.
-        per_side: Places are a grid of ``per_side`` by ``per_side``, and one more with the centre of
-            mass above that of the lower body.
+        yaws_rad: Rotations about world z relative to the current orientation, (Y,).
+        inside: Whether the upper body must stay within the outline of the lower one. Positions near
+            its edge are then preferred, to leave room for others; otherwise the position with
+            aligned centers of mass, for stable stacks.
+        orientation: World orientation of the upper body before the rotations, (B, 4); default: the
+            current one.
+        per_side: Candidates are a grid of ``per_side`` by ``per_side`` positions, and the position
+            with aligned centers of mass.
 
     Returns:
-        Poses (B, M, 7) at which the body rests, and scores (B, M) in metres: larger is better,
-        ``-PAD`` for places where the body would tip, overlap a neighbour or, if ``inside``, reach
-        over the edge.
+        Resting poses (B, M, 7) and scores (B, M) in meters. Larger is better; ``-PAD`` if the body
+        would tip over, overlap a neighbor or, if ``inside``, overhang the edge.
     """
-    places = _Places(world, upper, lower, yaws_rad, inside, orientation, per_side)
-    return places.judged()
+    return _Places(world, upper, lower, yaws_rad, inside, orientation, per_side).judged()
 
 
 _Best = tuple[float, int, Tensor]
-"""Score of a place, its number, negative, and the pose (1, 7) there."""
+"""Score of a candidate, its negative index, and its pose (1, 7)."""
 
 
 class _Places:
-    """Places of one body on another, before they are judged; arguments as of :func:`placements`, or
-    ``None`` for no turns.
-    """
+    """Candidate placements; arguments as in :func:`placements`, ``None`` for no rotations."""
 
     def __init__(
         self,
@@ -90,12 +86,12 @@ class _Places:
 
     @cached_property
     def _below(self) -> Tensor:
-        """Points of the lower body in the world, (B, P, 3)."""
+        """World points of the lower body, (B, P, 3)."""
         return self._world.world_points(self._lower)
 
     @cached_property
     def _pose(self) -> Tensor:
-        """All places, (B, M, 7): those of the grid, then with the centre of mass in the middle."""
+        """All candidates, (B, M, 7): the grid, then the aligned centers of mass."""
         outline = (self._below - self._origin) @ self._frame
         low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
         grid = _grid(self._per_side, self._world.device)
@@ -106,35 +102,35 @@ class _Places:
         return self._at(torch.cat((xy, self._middle - self._from_origin), dim=1))
 
     def _at(self, xy: Tensor) -> Tensor:
-        """Return poses (B, m, 7) at places (B, m, 2), one turn after the other."""
+        """Return poses (B, m, 7) at positions (B, m, 2), cycling through the rotations."""
         turned = self._turned.repeat(1, xy.shape[1] // self._turned.shape[1], 1)
         return torch.cat((xy, torch.zeros_like(xy[..., :1]), turned), dim=-1)
 
     @cached_property
     def _center(self) -> Tensor:
-        """Centre of mass of the upper body at all places, from above, (B, M, 2)."""
+        """Horizontal center of mass of the upper body at all candidates, (B, M, 2)."""
         return self._center_at(self._pose)
 
     @cached_property
     def _offset(self) -> Tensor:
-        """Distance of that from the middle of the lower body, (B, M)."""
+        """Distance of :attr:`_center` from the lower body's center of mass, (B, M)."""
         return (self._center - self._middle).norm(dim=-1)
 
     def _center_at(self, pose: Tensor) -> Tensor:
-        """Return the upper body's centre of mass at some places (B, m, 7)."""
+        """Return the horizontal center of mass of the upper body at poses (B, m, 7)."""
         places = pose.shape[1] // self._turned.shape[1]
         return pose[..., :2] + self._from_origin.repeat(1, places, 1)
 
     def judged(self) -> tuple[Tensor, Tensor]:
-        """Return poses and scores of all places."""
+        """Return poses and scores of all candidates."""
         pose, score, points = self._scored(self._pose, self._offset)
         if self._neighbours and (score > -1.0).any():
             score = torch.where(self._is_free(points), score, -geometry.PAD)
         return pose, score
 
     def _scored(self, pose: Tensor, offset: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return poses at rest, and scores whatever the neighbours, of places (B, m, 7) by their
-        offset (B, m); and the points on the upper body there, (B, m, P, 3).
+        """Return resting poses, scores without regard to neighbors, and surface points of the upper
+        body, (B, m, P, 3), for candidates (B, m, 7) with offsets (B, m).
         """
         world, upper, lower = self._world, self._upper, self._lower
         height, margin, points = world.lowered(upper, pose, lower)
@@ -147,23 +143,23 @@ class _Places:
         return pose, score, points
 
     def best(self) -> tuple[Tensor, Tensor]:
-        """Return the pose (1, 7) with the greatest score, the first of them, and that score (1,),
-        of one environment; places that cannot have it are not judged.
+        """Return the first pose (1, 7) with the highest score, and the score (1,), of one
+        environment; candidates whose upper bound is lower are skipped.
         """
         best, ends = (-geometry.PAD, 0, self._base), [5, 21]
-        if not self._inside:  # in the middle is best if the margin there is as great as it can be
+        if not self._inside:  # the center is best if its margin is maximal
             middle = self._at(self._middle - self._from_origin)
             offset = (self._center_at(middle) - self._middle).norm(dim=-1)
             last = self._per_side**2 * self._turned.shape[1]
             best, ends = self._better(best, [last], *self._scored(middle, offset)), [4, 20]
             if best[0] > MOST_MARGIN_M - ROUNDING_M:
                 return best[2], torch.tensor([best[0]])
-        # what it would be for a margin as great as it can be; rounding does not change the order
+        # upper bound of the score; rounding does not change the order
         room = self._room() + ROUNDING_M
         stands, bound = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
         if self._inside:
             if self._frame[0, 2, :2].any():
-                pose, score = self.judged()  # how far a place is over the edge depends on height
+                pose, score = self.judged()  # the overhang depends on the height
                 found, index = score.max(dim=-1)
                 return pose[:, index[0]], found
             over = self._over_level() - ROUNDING_M
@@ -184,8 +180,8 @@ class _Places:
     def _better(
         self, best: _Best, numbers: list[int], pose: Tensor, score: Tensor, points: Tensor
     ) -> _Best:
-        """Return the best of places by their numbers and of what was best so far, of one
-        environment; neighbours are looked at from the greatest score on, until they leave room.
+        """Return the best of the current best and of candidates with some indices, of one
+        environment; collisions with neighbors are checked in descending order of scores.
         """
         rivals = zip(score[0].tolist(), [-number for number in numbers], strict=True)
         for rival, k in sorted(((rival, k) for k, rival in enumerate(rivals)), reverse=True):
@@ -196,8 +192,8 @@ class _Places:
         return best
 
     def _room(self) -> Tensor:
-        """Return the upper bound of the margin, (B, M): the least distance, over sides, that the
-        upper body, and also the lower one, reaches around the upper one's centre of mass.
+        """Return an upper bound of the margin, (B, M): the smallest extent of both bodies around
+        the upper body's center of mass, over all directions.
         """
         center = self._world.at(self._world.solids.center, self._upper)[:, None]
         own = reach_around(self._aside - center @ self._turn).max(-2).values  # (B, 16)
@@ -205,9 +201,7 @@ class _Places:
         return torch.minimum(own[:, None], below[:, None] - reach_around(self._center)).amin(-1)
 
     def _over_level(self) -> Tensor:
-        """Return the length by which the upper body overhangs the outline of the lower one, which
-        lies level, (B, M).
-        """
+        """Return the overhang of the upper body over a level lower body, (B, M)."""
         edges = self._world.at(self._world.solids.footprint, self._lower)  # (B, E, 3)
         normals, plane = edges[..., :2].mT, self._frame[..., :2]
         own = (self._aside @ plane @ normals).amax(-2)  # (B, E)
@@ -216,12 +210,12 @@ class _Places:
 
     @cached_property
     def _turn(self) -> Tensor:
-        """Rotation of the upper body, whose turns are the same at all places, (B, 3, 3)."""
+        """Rotation of the upper body, the same for all candidates, (B, 3, 3)."""
         return geometry.rotation_matrix(self._turned[:, 0]).mT
 
     @cached_property
     def _aside(self) -> Tensor:
-        """Points of the upper body from its origin, turned as it is put down, (B, P, 3)."""
+        """Rotated points of the upper body relative to its origin, (B, P, 3)."""
         return self._world.at(self._world.solids.points, self._upper) @ self._turn
 
     def _over(self, points: Tensor) -> Tensor:
@@ -232,15 +226,13 @@ class _Places:
         return beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)
 
     def _score(self, margin: Tensor, offset: Tensor, over: Tensor | None) -> Tensor:
-        """Return scores of valid places by their margin, offset and reach over the edge, (B, m)."""
+        """Return scores of valid candidates from margin, offset and overhang, (B, m)."""
         score = margin.clamp(max=MOST_MARGIN_M) + (0.2 if self._inside else -0.2) * offset
         return score if over is None else score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
 
     @cached_property
     def _neighbours(self) -> dict[int, Tensor]:
-        """Other bodies near enough to be in the way, (B,) bool, by slot; those that are nowhere are
-        left out.
-        """
+        """Masks (B,) of environments in which other bodies may collide, by slot."""
         world, upper, lower = self._world, self._upper, self._lower
         others = world.solids.present.scatter(1, torch.stack((upper, lower), dim=-1), False)
         if not others.any():
@@ -252,7 +244,7 @@ class _Places:
         return {k: near[:, k] for k in near.any(0).nonzero()[:, 0].tolist()}
 
     def _is_free(self, points: Tensor) -> Tensor:
-        """Return whether points (B, m, P, 3) keep their distance from neighbours, (B, m) bool."""
+        """Return whether points (B, m, P, 3) keep clear of neighbors, (B, m) bool."""
         gap = torch.full(points.shape[:2], geometry.PAD, device=points.device)
         for k, near in self._neighbours.items():
             body = torch.full_like(self._upper, k)
@@ -264,7 +256,7 @@ class _Places:
 
 @cache
 def _grid(per_side: int, device: torch.device) -> Tensor:
-    """Return places all over a square of 1 by 1, a little off its edges, (G, 2)."""
+    """Return a grid over the unit square, slightly inside its edges, (G, 2)."""
     ticks = torch.linspace(0.08, 0.92, per_side, device=device)
     return torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
 
@@ -272,10 +264,10 @@ def _grid(per_side: int, device: torch.device) -> Tensor:
 def put(
     world: World, upper: Tensor, lower: Tensor, inside: bool, where: Tensor | None = None
 ) -> None:
-    """Set the upper body down at the best place on the lower one, its orientation kept.
+    """Place the upper body at the best pose on the lower one, keeping its orientation.
 
     Raises:
-        ValueError: There is no such place in some environment.
+        ValueError: An environment has no valid placement.
     """
     if where is not None and not any_true(where):
         return

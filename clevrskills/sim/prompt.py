@@ -1,9 +1,9 @@
-"""Multi-modal prompts: text interleaved with images of objects, textures and key-steps."""
+"""Multimodal prompts: text interleaved with images of objects, textures and key-steps."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,11 @@ KINDS = ("obj", "tex", "ks")
 
 @dataclass(frozen=True)
 class Keystep:
-    """A scene that a prompt shows."""
+    """Scene shown in a prompt."""
 
-    bodies: tuple[Body, ...]  # the bodies with their poses
-    robot: str | None = None  # key of the robot that is shown; ``None``: none
-    qpos: tuple[float, ...] = ()  # its joint angles
+    bodies: tuple[Body, ...]
+    robot: str | None = None  # key of the visible robot; ``None``: none
+    qpos: tuple[float, ...] = ()  # joint angles of the robot
 
     def image(self, renderer: PromptRenderer) -> np.ndarray:
         """Return the image of the main camera, (256, 256, 3) uint8."""
@@ -41,39 +41,38 @@ class Keystep:
         return renderer.scene_image(scene, self.robot, self.qpos)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data."""
+        """Return JSON data."""
         bodies = [body.to_json() for body in self.bodies]
         return {"bodies": bodies, "robot": self.robot, "qpos": list(self.qpos)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Keystep:
-        """Read what :meth:`to_json` wrote."""
-        return cls(_bodies(data["bodies"]), data["robot"], tuple(data["qpos"]))
+        """Return the key-step from the data of :meth:`to_json`."""
+        bodies = tuple(map(Body.from_json, data["bodies"]))
+        return cls(bodies, data["robot"], tuple(data["qpos"]))
 
 
 @dataclass(frozen=True)
 class Prompt(env.Prompt):
     """Prompt of a task: text with placeholders for images.
 
-    ``{obj:key}`` is an image of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
-    the scene at key-step ``k``. A prompt is data: its images can be drawn from it at any time,
-    anywhere.
+    ``{obj:key}`` is an image of a single body, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
+    the scene at key-step ``k``. Images are rendered from the prompt on demand.
     """
 
-    text: str  # the text with placeholders
-    bodies: tuple[Body, ...]  # the bodies that placeholders may name
-    keysteps: tuple[Keystep, ...] = ()  # the scene at each key-step
-    # what the images of single bodies show, so that their sizes can be compared; ``None``: each
+    text: str  # text with placeholders
+    bodies: tuple[Body, ...]  # bodies that placeholders may refer to
+    keysteps: tuple[Keystep, ...] = ()
+    # common visible radius of images of single bodies, so that sizes are comparable; ``None``: each
     # body fills its image
     picture_radius_m: float | None = None
-    others: tuple[str, ...] = ()  # other texts that ask for the same, without key-steps
-    setting: Setting = TABLETOP  # camera and table of the key-steps; not part of its JSON data
-    # which set of names (:mod:`clevrskills.assets.names`) objects and textures have in the text and
-    # in each of the others; none: all have those of tables
+    others: tuple[str, ...] = ()  # paraphrases without key-steps
+    setting: Setting = TABLETOP  # camera and table of the key-steps; not part of the JSON data
+    # sets of names (:mod:`clevrskills.assets.names`) used in the text and in each of the others;
+    # empty: set 0
     names: tuple[int, ...] = ()
-    # which of the task's wordings the text is, ``index``, ``style`` and ``held_out``
-    wording: Mapping[str, Any] = field(default_factory=dict)
-    # facts about the episode that every policy is given; not part of its JSON data
+    wording: Mapping[str, Any] = field(default_factory=dict)  # ``index``, ``style``, ``held_out``
+    # facts about the episode given to every policy; not part of the JSON data
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,11 +85,11 @@ class Prompt(env.Prompt):
                 raise UnknownNameError(f"{kind} of the prompt", name, allowed)
 
     def placeholders(self) -> list[tuple[str, str]]:
-        """Return the (kind, name) pairs in the text, in order, each once."""
+        """Return the unique (kind, name) pairs in the text, in order."""
         return list(dict.fromkeys(_PLACEHOLDER.findall(self.text)))
 
     def parts(self) -> list[tuple[str, str]]:
-        """Return the prompt cut up: ("text", words) and (kind, name) entries in order."""
+        """Return the prompt as ("text", words) and (kind, name) entries in order."""
         parts: list[tuple[str, str]] = []
         end = 0
         for match in _PLACEHOLDER.finditer(self.text):
@@ -103,7 +102,7 @@ class Prompt(env.Prompt):
         return parts
 
     def plain(self, text: str | None = None) -> str:
-        """Return the prompt, or another text with its placeholders or ``{pos:x,y,z}``, in words."""
+        """Return the prompt, or another text, with placeholders and ``{pos:x,y,z}`` in words."""
         by_key = {body.key: body for body in self.bodies}
         source = self.text if text is None else text
         among = self.bodies if self.names else ()
@@ -129,13 +128,10 @@ class Prompt(env.Prompt):
         return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", plain)
 
     def images(self, renderer: PromptRenderer | None = None) -> dict[str, np.ndarray]:
-        """Draw the images.
+        """Render the images: placeholder such as ``{obj:object_0}`` -> (256, 256, 3) uint8.
 
         Args:
-            renderer: What draws them; by default the process's own.
-
-        Returns:
-            Placeholder such as ``{obj:object_0}`` -> (256, 256, 3) uint8.
+            renderer: The renderer; by default that of the process.
         """
         if not self.placeholders():
             return {}
@@ -160,7 +156,7 @@ class Prompt(env.Prompt):
         return images
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data that :meth:`from_json` reads."""
+        """Return JSON data."""
         return {
             "text": self.text,
             "bodies": [body.to_json() for body in self.bodies],
@@ -171,23 +167,23 @@ class Prompt(env.Prompt):
         }
 
     def of_wording(self) -> dict[str, Any]:
-        """Return the part of the JSON data that says which wording it is, where that is known."""
+        """Return the JSON data of the wording, if known."""
         wording = {"wording": dict(self.wording)} if self.wording else {}
         return {**({"names": list(self.names)} if self.names else {}), **wording}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], setting: Setting = TABLETOP) -> Prompt:
-        """Read a prompt of a setting."""
-        keysteps = tuple(Keystep.from_json(entry) for entry in data["keysteps"])
+        """Return the prompt from the data of :meth:`to_json`."""
+        keysteps = tuple(map(Keystep.from_json, data["keysteps"]))
         others = tuple(data.get("others", ()))
         radius_m = data["picture_radius_m"]
         names, wording = tuple(data.get("names", ())), dict(data.get("wording", {}))
-        bodies = _bodies(data["bodies"])
+        bodies = tuple(map(Body.from_json, data["bodies"]))
         return cls(data["text"], bodies, keysteps, radius_m, others, setting, names, wording)
 
 
 class DeferredPrompt(Prompt):
-    """Prompt that is worded at the first access, and is a plain :class:`Prompt` from then on.
+    """Prompt that is created on first access and then becomes a :class:`Prompt`.
 
     Args:
         word: Returns the prompt.
@@ -205,14 +201,10 @@ class DeferredPrompt(Prompt):
 
 
 def _fitting(article: str, noun: str) -> str:
-    """Return article, ``a`` before a vowel ``an``; what stands between it and the noun is kept."""
+    """Return the article that fits a noun, ``an`` before a vowel; words between them are kept."""
     first, _, rest = article.partition(" ")
     if first.lower() == "the":
         return article
     word = rest or noun
     vowel = _SOUNDING.match(word) and not _SILENT.match(word)
     return " ".join(filter(None, (first[0] + "n" * bool(vowel), rest)))
-
-
-def _bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:
-    return tuple(Body.from_json(entry) for entry in entries)

@@ -1,6 +1,6 @@
-"""Images of things that are not the running simulation: objects, textures, imagined scenes.
+"""Images for prompts: objects, textures and imagined scenes.
 
-They are taken in scenes of their own, without physics, so an episode is never disturbed.
+They are rendered in separate scenes without physics, so they never affect an episode.
 """
 
 from collections import OrderedDict
@@ -33,13 +33,12 @@ Placed = tuple[assets.Shape, "str | None", Sequence[float]]
 
 
 class PromptRenderer:
-    """Renderer of prompt images; scenes, made for their first image, and images of objects are
-    kept.
+    """Renderer of prompt images, with a cache of scenes and object images.
 
     Args:
-        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
-            to SAPIEN.
-        setting: Camera and table of the scenes, and how images look.
+        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; ``None``: SAPIEN's
+            default.
+        setting: Camera, table and look of the scenes.
         object_size_px: Width and height of images of objects.
     """
 
@@ -61,19 +60,19 @@ class PromptRenderer:
         size: tuple[float, float, float] | None = None,
         radius_m: float | None = None,
     ) -> np.ndarray:
-        """Return an image of an object alone on a plain light background.
+        """Return an image of a single object on a plain background.
 
         Args:
-            shape: The object's geometry, or the name of a shape.
-            texture: Name of its texture; None is plain grey.
-            size: With a name: full bounding box in metres; None is the shape's own.
-            radius_m: What the image shows around the middle of the object; None: just the object.
+            shape: Geometry of the object, or the name of a shape.
+            texture: Name of the texture; ``None``: plain gray.
+            size: Bounding box in meters of a shape given by name; ``None``: default size.
+            radius_m: Visible radius around the object's center; ``None``: fits the object.
 
         Returns:
             (S, S, 3) uint8 with S = ``object_size_px``, a copy.
 
         Raises:
-            UnknownNameError: There is no such shape or texture.
+            UnknownNameError: The shape or texture is unknown.
         """
         solid = assets.shape(shape, size) if isinstance(shape, str) else shape
         extents = tuple(float(x) for x in solid.half_extents)
@@ -86,28 +85,25 @@ class PromptRenderer:
         return self._object_images[key].copy()
 
     def texture_image(self, name: str) -> np.ndarray:
-        """Return a texture, seen flat: (256, 256, 3) uint8, a copy.
+        """Return a copy of a texture, (256, 256, 3) uint8.
 
         Raises:
-            UnknownNameError: There is no such texture.
+            UnknownNameError: The texture is unknown.
         """
         return np.array(assets.texture(name))
 
     def scene_image(
         self, bodies: Sequence[Placed], robot: str | None = None, qpos: Sequence[float] = ()
     ) -> np.ndarray:
-        """Return what the main camera would see, by default without a robot.
+        """Return an image of a scene from the main camera, (H, W, 3) uint8.
 
         Args:
             bodies: Shape, texture and pose (x, y, z, then quaternion w, x, y, z) of each object.
-            robot: Key of the robot to show.
-            qpos: Its joint angles (n,).
-
-        Returns:
-            (H, W, 3) uint8, of the size of that camera's.
+            robot: Key of the visible robot; ``None``: none.
+            qpos: Joint angles of the robot (n,).
 
         Raises:
-            UnknownNameError: There is no such texture or robot.
+            UnknownNameError: A texture or the robot is unknown.
         """
         main = self._setting.main_camera
         if robot not in self._table_scenes:
@@ -135,8 +131,8 @@ class PromptRenderer:
         distance_m = OBJECT_MARGIN * around_m
         self._object_scene.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
         image = self._object_scene.render([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
-        # alpha is the share of a pixel that was drawn, black the rest; averaging four pixels
-        # smooths the edges; by channel, at a fifth of the time
+        # composite on the background by alpha, then average 2 x 2 pixels against aliasing; per
+        # channel takes a fifth of the time
         rest = (1 - image[..., 3] / np.float32(255)).astype(np.float64)
         smooth = np.empty((self._object_size_px, self._object_size_px, 3), np.uint8)
         for channel, level in enumerate(BACKGROUND):
@@ -148,12 +144,12 @@ class PromptRenderer:
 
 @cache
 def prompt_renderer(setting: Setting = TABLETOP) -> PromptRenderer:
-    """Return the process's own renderer, on the device that environments draw with."""
+    """Return the renderer of this process, on the device used by environments."""
     return PromptRenderer(render_device(), setting)
 
 
 class _OneCamera(OffscreenScene):
-    """A scene with one camera."""
+    """Scene with one camera."""
 
     def __init__(
         self, look: str, size: tuple[int, int], fov_rad: float, device: str | None
@@ -167,13 +163,13 @@ class _OneCamera(OffscreenScene):
         target_m: Sequence[float],
         up: Sequence[float] = (0.0, 0.0, 1.0),
     ) -> None:
-        """Put the camera at `eye_m`, looking at `target_m`, with a direction up."""
+        """Set the pose of the camera."""
         self._camera.entity.set_pose(looking_at(eye_m, target_m, up))
 
     def render(
         self, placed: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
     ) -> np.ndarray:
-        """Take an image with these shapes at these poses as well: (H, W, 4) uint8."""
+        """Return an image with additional shapes at poses, (H, W, 4) uint8."""
         entities = [self.add(shapes, pose) for shapes, pose in placed]
         self.scene.update_render()
         self._camera.take_picture()

@@ -1,4 +1,4 @@
-"""Setting: the cameras, the table and the workspace that the tasks of a suite share."""
+"""Setting: cameras, table and workspace shared by the tasks of a suite."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,21 +13,20 @@ from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS, robot
 
 HAND_CAMERA = "hand_camera"
-"""Name of the camera at the wrist, which every robot has."""
+"""Name of the wrist camera, which every robot has."""
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """The part of the table where things are put, in metres."""
+    """Area of the table where bodies are placed, in meters."""
 
     x_m: tuple[float, float] = (-0.40, 0.05)  # range of x
     y_m: tuple[float, float] = (-0.32, 0.32)  # range of y
     reach_m: tuple[float, float] = (0.22, 0.64)  # range of the distance from the robot's base
-    # where that is: by default the xArm 6's; the Panda reaches further
     base_x_m: float = ROBOTS["xarm6"].base_position[0]
 
     def contains(self, x: float, y: float) -> bool:
-        """Return whether the gripper reaches the place."""
+        """Return whether the gripper reaches a position."""
         return self.reach_m[0] <= hypot(x - self.base_x_m, y) <= self.reach_m[1]
 
 
@@ -37,46 +36,42 @@ Direction = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Light:
-    """The light in a scene, linear RGB."""
+    """Lighting of a scene, linear RGB."""
 
-    ambient: Color  # light from everywhere
-    # direction and color of each lamp, infinitely far away; where shadows are cast, they are those
-    # of the first
+    ambient: Color
+    # direction and color of directional lights; only the first casts shadows
     lamps: tuple[tuple[Direction, Color], ...]
 
 
 @dataclass(frozen=True)
 class Surfaces:
-    """Surroundings in place of wood, tiles and a pale sky; colors are sRGB."""
+    """Colors of table, floor and background, sRGB."""
 
-    table: Color  # color that the table's wood is stained with
-    floor: Color  # color of the floor
-    horizon: Color  # color of the walls around, below
-    zenith: Color  # the same, above
-    # how much of the stain there is: 0 leaves the wood as it is, 1 hides its color
-    stain: float = 1.0
+    table: Color  # stain of the table wood
+    floor: Color
+    horizon: Color  # lower color of the background
+    zenith: Color  # upper color of the background
+    stain: float = 1.0  # opacity of the stain, from 0 (plain wood) to 1
 
 
 @dataclass(frozen=True)
 class Setting:
     """Setting of a suite's tasks: table, robot, cameras, workspace."""
 
-    name: str  # its name
-    # cameras that stand still, by name; ``render_camera`` is that of ``env.render()``
+    name: str
+    # fixed cameras by name; ``render_camera`` is used by ``env.render()``
     cameras: Mapping[str, FixedCamera] = field(hash=False)
-    # cameras of observations if none are named; the first stands still, has all that is laid out in
-    # view, and takes the images of key-steps
+    # default cameras of observations; the first is fixed, sees all bodies of a layout and takes the
+    # images of key-steps
     watch: tuple[str, ...]
-    workspace: Workspace = Workspace()  # where things are put if a task does not say otherwise
-    # world x and y of the middle of the table, whose top is at z = 0
-    table_center_m: tuple[float, float] = (-0.5, 0.0)
-    table_size_m: tuple[float, float] = (1.7, 2.2)  # its size along x and y
-    look: str = LOOKS[0]  # how images look, one of :data:`~clevrskills.core.env_config.LOOKS`
-    # joint angles of robots at the start, by name, where their neutral ones would hide what the
-    # cameras are to see
+    workspace: Workspace = Workspace()  # default workspace of tasks
+    table_center_m: tuple[float, float] = (-0.5, 0.0)  # world x and y; the top is at z = 0
+    table_size_m: tuple[float, float] = (1.7, 2.2)  # size along x and y
+    look: str = LOOKS[0]  # one of :data:`~clevrskills.core.env_config.LOOKS`
+    # initial joint angles by robot, where the neutral ones would occlude the scene
     start_qpos: Mapping[str, tuple[float, ...]] = field(default_factory=dict, hash=False)
-    light: Light | None = None  # the light; ``None``: that of the look
-    surfaces: Surfaces | None = None  # what is around; ``None``: wood, tiles and a pale sky
+    light: Light | None = None  # ``None``: the default of the look
+    surfaces: Surfaces | None = None  # ``None``: wood, tiles and a pale sky
 
     def __post_init__(self) -> None:
         if self.look not in LOOKS:
@@ -88,28 +83,29 @@ class Setting:
         return self.cameras[self.watch[0]]
 
     def qpos_at_start(self, robot_name: str) -> np.ndarray:
-        """Return joint angles (n,) of a robot at the start of an episode, rad.
+        """Return the initial joint angles (n,) of a robot in rad.
 
         Raises:
-            UnknownNameError: There is no such robot.
+            UnknownNameError: The robot is unknown.
         """
         return np.array(self.start_qpos.get(robot_name) or robot(robot_name).neutral_qpos)
 
     def camera_names(self) -> tuple[str, ...]:
-        """Return names of all cameras, those that other distributions add last.
+        """Return the names of all cameras, those of other distributions last.
 
         Raises:
-            NameTakenError: Two have the same name.
+            NameTakenError: Two cameras have the same name.
         """
         own = sorted((HAND_CAMERA, *self.cameras))
         return (*own, *others("cameras", own))
 
     def camera(self, name: str) -> FixedCamera | None:
-        """Return the camera of a name, ``None`` for that of the wrist.
+        """Return a camera by name; ``None`` for the wrist camera.
 
         Raises:
-            UnknownNameError: There is no such camera.
-            ClevrSkillsError: What another distribution adds cannot be imported, or is no camera.
+            UnknownNameError: The camera is unknown.
+            ClevrSkillsError: The entry point of another distribution cannot be imported or is not
+                a camera.
         """
         if name == HAND_CAMERA or name in self.cameras:
             return self.cameras.get(name)
@@ -128,4 +124,4 @@ TABLETOP = Setting(
     },
     watch=("base_camera", HAND_CAMERA),
 )
-"""That of ClevrSkills: paper, section 3, and the released code's table of cameras."""
+"""Setting of ClevrSkills: paper, section 3, and camera table of the released code."""

@@ -1,4 +1,4 @@
-"""Simulation of one scene on the CPU, and the world that reads and steps several of them."""
+"""Simulation of one scene on the CPU, and the world that steps and reads several simulations."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,34 +29,34 @@ from clevrskills.sim.world import GRAVITY, World
 SIM_HZ = 100
 """Physics steps per second."""
 SETTLE_STEPS = 60
-"""Physics steps after which a scene at rest must be at rest."""
+"""Most physics steps for which a scene settles."""
 SLEEP_STEPS = 42
-"""Physics steps after which it falls asleep."""
+"""Physics steps after which resting bodies fall asleep."""
 CONTACT_IMPULSE_NS = 1e-5
-"""Impulse per physics step from which two bodies touch."""
+"""Smallest impulse per physics step that counts as contact."""
 CONTACT_OVERLAP_M = 1e-4
-"""Overlap from which they touch: PhysX moves bodies apart without an impulse."""
+"""Smallest overlap that counts as contact, as PhysX separates bodies without an impulse."""
 PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
 """Pose reported for empty slots."""
 AT_REST = np.zeros(6, np.float32)
-"""Velocity of what cannot move."""
+"""Velocity of static bodies."""
 PACKED_POSE, PACKED_VELOCITY = np.array([4, 5, 6, 0, 1, 2, 3]), np.arange(7, 13)
-"""Indices of position and quaternion, and of linear and angular velocity, among the 13 numbers that
-SAPIEN packs of a body; of an entity it packs the first 7."""
+"""Indices of position and quaternion, and of linear and angular velocity, in the 13 numbers that
+SAPIEN packs per body; per entity it packs the first 7."""
 
 CUP_MARGIN_M = 0.03
-"""More than a cup's radius and the gap that it closes."""
+"""Margin larger than the radius of a cup plus the gap that it closes."""
 
 Contacts = dict[tuple[int, int], list[PhysxContact]]
-"""Contacts of a physics step by pair of slots; the table comes after the last slot."""
+"""Contacts of a physics step by pair of slots; the table follows the last slot."""
 
 
 class Simulation:
-    """One scene on the CPU: steps it, and tells of it in plain numbers, body by slot.
+    """Simulation of one scene on the CPU, with bodies addressed by slot.
 
     Args:
         keys: Names of the body slots.
-        bodies: Entities of the slots, ``None`` for empty ones.
+        bodies: Entities of the slots, ``None`` for empty slots.
         table: Entity of the table.
         agent: The arm.
         vacuum: The gripper.
@@ -83,7 +83,8 @@ class Simulation:
         self._scene = table.scene
         entities, moving = self._scene.entities, physics.rigid_dynamic_components
         self._moving = [(c, 13 * moving.index(c)) for c in self.components if c]
-        # where poses and velocities stand in what SAPIEN packs, behind those of what is not there
+        # positions of poses and velocities in SAPIEN's packed arrays, preceded by those of empty
+        # slots
         self._pose_index = np.concatenate(
             [
                 PACKED_POSE + 7 * (entities.index(entity) + 1) if entity else np.arange(7)
@@ -100,63 +101,64 @@ class Simulation:
         self._state_index = np.array([k + state for _, k in self._moving], int).reshape(-1)
         gripper = [link._objs[0] for link in (agent.gripper, agent.tcp)]
         arm = [link for link in agent.robot._objs[0].links if link not in gripper]
-        # pybind gives the same object for the same component as long as it is referred to
-        self._solid = [*map(_solid, (*self.bodies, table)), *gripper, *arm]
+        # pybind returns the same object for a component as long as a reference exists
+        solids = [e and e.find_component_by_type(PhysxRigidBaseComponent) for e in self.bodies]
+        solids.append(table.find_component_by_type(PhysxRigidBaseComponent))
+        self._solid = [*solids, *gripper, *arm]
         self.table = len(self.bodies)
         self.gripper, self.arm = self.table + 1, self.table + 2
         slots = [*range(self.table + 1), *[self.gripper] * len(gripper), *[self.arm] * len(arm)]
         self._slot_of = {id(c): k for k, c in zip(slots, self._solid, strict=True) if c}
         self.touched: dict[tuple[int, int], int] = {}
-        """The pairs of slots that touched in the last control step, both ways, and in which physics
-        step of it they first did."""
+        """First physics step of contact in the last control step, by pair of slots in both
+        orders."""
         self.track_contacts = False
-        """True if :attr:`touched` is kept, which costs a tenth of a step."""
+        """Whether :attr:`touched` is recorded, which costs a tenth of a step."""
         self.noticed: set[tuple[int, int]] = set()
-        """The pairs of slots that touched in the last control step, both ways, for somebody who
-        watches: no part of the state, and no goal asks for them."""
+        """Pairs of slots in contact during the last control step, in both orders, for watchers; not
+        part of the state."""
         self.log_contacts = False
-        """True if :attr:`noticed` is kept."""
+        """Whether :attr:`noticed` is recorded."""
         self.strikes: dict[int, float] = {}
-        """The slots that the gripper touched in the last control step, with the speed in m/s at
-        which it struck them: its greatest while it touched them, or that at which it had come
-        towards them, along the normal of the contact, in this step and the one before."""
+        """Strike speed in m/s of the slots touched by the gripper in the last control step, see
+        :meth:`~clevrskills.sim.world.World.strike_speed`."""
         self._places: list[np.ndarray] = []
-        """Of the gripper, before and after each physics step of the last control step."""
+        """Gripper positions before and after each physics step of the last control step."""
         self._steps = 0
-        # of the last physics step, once somebody asked
+        # of the last physics step, computed on demand
         self._contacts: Contacts | None = None
         self._lift: np.ndarray | None = None
         self._restored: dict[str, np.ndarray] | None = None
 
     def step(self, action: np.ndarray) -> None:
-        """Run the physics of one control step with an action (7,); :meth:`SimWorld.step` runs the
-        whole step.
+        """Run the physics of one control step with an action (7,); see :meth:`SimWorld.step` for
+        the whole step.
 
         Raises:
-            ValueError: The action is not a number.
-            ClevrSkillsError: The physics broke down.
+            ValueError: The action has entries that are not finite.
+            ClevrSkillsError: The physics diverged.
         """
         if not all(map(math.isfinite, action)):
             raise ValueError(f"action {np.asarray(action).tolist()}; allowed: numbers in [-1, 1]")
         before = self._motion()
         self._run(action)
         if not self._goes_on():
-            # PhysX has no normal for some contacts of two edges, and what touches is nowhere then;
-            # what it keeps of contacts is lost with the poses, and decides whether it happens
+            # PhysX finds no normal for some contacts of two edges and sets poses to NaN; restoring
+            # the poses clears its contact cache, which avoids the failure
             self._put_back(*before)
             self._run(action)
             if not self._goes_on():
-                raise ClevrSkillsError("the physics broke down: bodies that touch are nowhere")
+                raise ClevrSkillsError("the physics diverged: poses are not finite")
 
     def _motion(self) -> tuple[Any, ...]:
-        """Return poses and velocities of moving bodies, and tracks of the last control step."""
+        """Return poses and velocities of moving bodies, and the gripper path of the last step."""
         robot, controller = self._agent.robot._objs[0], self.controller
         return self._physics.pack(), robot.qpos, robot.qvel, controller.command, self._places
 
     def _put_back(
         self, packed: bytes, qpos: np.ndarray, qvel: np.ndarray, command: Any, places: Any
     ) -> None:
-        """Put all back to where :meth:`_motion` found it."""
+        """Restore what :meth:`_motion` returned."""
         for component, start in self._moving:
             values = np.frombuffer(packed, np.float32, 13, 4 * start)
             component.entity.set_pose(sapien.Pose(values[4:7], values[:4]))
@@ -167,7 +169,7 @@ class Simulation:
         self.controller.command, self._places = command, places
 
     def _goes_on(self) -> bool:
-        """Return whether poses and velocities of all moving bodies are finite."""
+        """Return whether the poses and velocities of all moving bodies are finite."""
         packed = np.frombuffer(self._physics.pack(), np.float32)
         return math.isfinite(packed.dot(packed))
 
@@ -188,7 +190,7 @@ class Simulation:
                 self._note_touches(before)
 
     def settle(self) -> None:
-        """Let everything come to rest; once all is asleep, further physics steps change nothing."""
+        """Step until all bodies are asleep; further physics steps then change nothing."""
         self.forget_step()
         base, step = self._agent.robot._objs[0].links[0], self._physics.step
         bodies = [component for component in self.components if component]
@@ -198,7 +200,7 @@ class Simulation:
                 return
 
     def forget_step(self) -> None:
-        """Forget the last control step: nothing has touched yet, what was restored is past."""
+        """Clear contacts and restored state of the last control step."""
         self.touched.clear()
         self.noticed.clear()
         self.strikes.clear()
@@ -207,8 +209,8 @@ class Simulation:
         self._restored = None
 
     def _note_touches(self, before: list[np.ndarray]) -> None:
-        """Note who touches whom after a physics step; in those of the control step before, the
-        gripper was at some places.
+        """Record contacts after a physics step, given the gripper positions of the control step
+        before.
         """
         self._steps += 1
         for pair, contacts in self.contacts().items():
@@ -226,7 +228,7 @@ class Simulation:
             if new:
                 self.touched |= {pair: self._steps, pair[::-1]: self._steps}
 
-    # ---- what it tells ----
+    # ---- state ----
 
     def read_poses(self, out: np.ndarray) -> None:
         """Write world poses of the bodies and, last, of the TCP to an array ((K + 1) * 7,)."""
@@ -239,13 +241,13 @@ class Simulation:
         np.concatenate((AT_REST, packed)).take(self._velocity_index, out=out, mode="clip")
 
     def read_states(self) -> np.ndarray:
-        """Return position, quaternion, linear and angular velocity of the bodies that can be moved,
-        in the order of their slots, (n * 13,).
+        """Return position, quaternion, linear and angular velocity of the dynamic bodies in slot
+        order, (n * 13,).
         """
         return np.frombuffer(self._physics.pack(), np.float32).take(self._state_index)
 
     def end_effector_velocity(self) -> np.ndarray:
-        """Return the linear and angular velocity of the tool centre point in world axes, (6,)."""
+        """Return the linear and angular velocity of the tool center point in world axes, (6,)."""
         if self._restored is not None:
             return self._restored["end_effector_velocity"]
         return np.concatenate((self._tcp.linear_velocity, self._tcp.angular_velocity))
@@ -253,22 +255,18 @@ class Simulation:
     def contacts(self) -> Contacts:
         """Return the contacts of the last physics step."""
         if self._contacts is None:
-            self._contacts = self._read_contacts()
+            self._contacts = {}
+            slot_of = self._slot_of
+            for contact in self._physics.get_contacts():
+                first, second = contact.bodies
+                one, other = slot_of.get(id(first)), slot_of.get(id(second))
+                if one is not None and other is not None:
+                    self._contacts.setdefault((one, other), []).append(contact)
         return self._contacts
 
-    def _read_contacts(self) -> Contacts:
-        pairs: Contacts = {}
-        slot_of = self._slot_of
-        for contact in self._physics.get_contacts():
-            first, second = contact.bodies
-            one, other = slot_of.get(id(first)), slot_of.get(id(second))
-            if one is not None and other is not None:
-                pairs.setdefault((one, other), []).append(contact)
-        return pairs
-
     def lift(self) -> np.ndarray:
-        """Return the upward impulse in the last physics step on slots, rows, from others or the
-        table, columns, in N s; (K + 1, K + 2), zeros last, which slot -1 is given.
+        """Return the upward impulse in N s on slots (rows) from slots or the table (columns) in the
+        last physics step, (K + 1, K + 2); the last row and column are zeros, for slot -1.
         """
         if self._lift is None:
             self._lift = np.zeros((self.table + 1, self.table + 2))
@@ -286,7 +284,7 @@ class Simulation:
         return self._lift
 
     def piled(self) -> bool:
-        """Return whether two bodies that can be moved touch."""
+        """Return whether two dynamic bodies are in contact."""
         pairs: Iterable[tuple[int, int]] = self.contacts()
         if self._restored is not None:
             pairs = zip(*self._restored["lift"].nonzero(), strict=True)
@@ -294,7 +292,7 @@ class Simulation:
         return any(a < table and b < table and free[a] and free[b] for a, b in pairs)
 
     def touched_before(self, slot: int, last: int) -> bool:
-        """Return whether a body touched a non-robot body before another slot did, or without it."""
+        """Return whether a body touched a non-robot slot other than ``last`` earlier than it."""
         robot = (self.gripper, self.arm)
         found = {
             two: k for (one, two), k in self.touched.items() if one == slot and two not in robot
@@ -303,16 +301,16 @@ class Simulation:
         return any(k < least for k in found.values())
 
     def touches_body(self, slot: int) -> bool:
-        """Return whether a body touched another one in the last control step."""
+        """Return whether a body touched another body in the last control step."""
         return any(one == slot and other < self.table for one, other in self.touched)
 
-    # ---- what only the last control step tells ----
+    # ---- state of the last control step ----
 
     def step_state(self) -> dict[str, np.ndarray]:
-        """Return the state of the last control step that poses and joints do not contain: ``lift``
-        (K, K + 1), see :meth:`lift`; ``touched`` (K, K + 3), the physics steps in :attr:`touched`,
-        0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none, and how fast the
-        gripper was in its physics steps, ``velocities`` (n * 3,).
+        """Return the state of the last control step beyond poses and joints: ``lift`` (K, K + 1),
+        see :meth:`lift`; ``touched`` (K, K + 3), see :attr:`touched`, 0 for no contact;
+        ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for no contact; ``velocities`` (n * 3,)
+        of the gripper in each physics step.
         """
         if self._restored is not None:
             return dict(self._restored)
@@ -333,7 +331,7 @@ class Simulation:
         }
 
     def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what :meth:`step_state` gave, until the next step."""
+        """Restore the result of :meth:`step_state`, until the next step."""
         self.forget_step()
         shapes = {"lift": (self.table, -1), "touched": (self.table, -1)}
         self._restored = {
@@ -351,18 +349,18 @@ class Simulation:
         self._places = [here - way for way in np.cumsum(ways[::-1], axis=0)[::-1]] + [here]
 
     def _velocities(self) -> np.ndarray:
-        """Return gripper velocities in the last control step's physics steps, m/s, (n * 3,)."""
-        if len(self._places) <= self.controller.sim_steps:  # nobody asks who touches whom
+        """Return the gripper velocity in each physics step of the last step, m/s, (n * 3,)."""
+        if len(self._places) <= self.controller.sim_steps:  # contacts are not tracked
             return np.zeros(3 * self.controller.sim_steps)
         return np.ravel(np.diff(self._places, axis=0)) / self.timestep_s
 
-    # ---- what can be put ----
+    # ---- moving bodies ----
 
     def move(self, slot: int, pose: sapien.Pose) -> None:
-        """Put a body at a world pose, at rest.
+        """Set the world pose of a body, at rest.
 
         Raises:
-            ValueError: The body cannot be moved.
+            ValueError: The body is static.
         """
         if self.vacuum.held == slot:
             self.vacuum.release()
@@ -375,10 +373,10 @@ class Simulation:
         component.wake_up()
 
     def move_arm(self, pose: sapien.Pose) -> None:
-        """Put the arm so that the tool centre point is at a world pose, with what it holds.
+        """Move the tool center point and any held body to a world pose.
 
         Raises:
-            ValueError: The arm does not reach.
+            ValueError: The pose is unreachable.
         """
         before = self._tcp.entity_pose
         self._agent.place(pose)
@@ -389,9 +387,9 @@ class Simulation:
 
 
 class SimWorld(World):
-    """World of simulations, one per environment; keeps what it read until they change.
+    """World of simulations, one per environment; values are cached until the world changes.
 
-    To :meth:`World.touches`, the table, the gripper and the rest of the arm come behind the slots.
+    In :meth:`World.touches`, the table, the gripper and the rest of the arm follow the slots.
 
     Args:
         keys: Names of the body slots.
@@ -404,15 +402,14 @@ class SimWorld(World):
     ) -> None:
         super().__init__(keys, solids, simulations[0].vacuum.tips)
         self.simulations = list(simulations)
-        # impulse that carries a body for a physics step, by environment and slot
+        # impulse that supports a body for a physics step, by environment and slot
         self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).double()
 
     def step(self, actions: np.ndarray) -> None:
-        """Run one control step with actions (B, 7): the physics, then what the cups let go and
-        take.
+        """Run one control step with actions (B, 7): the physics, then the gripper.
 
         Raises:
-            ValueError: An action is not a number.
+            ValueError: An action has entries that are not finite.
         """
         for simulation, action in zip(self.simulations, actions, strict=True):
             simulation.step(action)
@@ -427,7 +424,7 @@ class SimWorld(World):
 
     @property
     def filled(self) -> Tensor:
-        """Mask of slots that have a body, also one that cannot be touched, (B, K) bool."""
+        """Mask of slots with a body, ghosts included, (B, K) bool."""
         return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
 
     @property
@@ -447,7 +444,7 @@ class SimWorld(World):
     def _filled(
         self, write: Callable[[Simulation, np.ndarray], None], rows: int, columns: int
     ) -> Tensor:
-        """Return the values that the simulations write, (B, rows, columns)."""
+        """Return values written by the simulations, (B, rows, columns)."""
         values = np.empty((self.num_envs, rows * columns), np.float32)
         for simulation, out in zip(self.simulations, values, strict=True):
             write(simulation, out)
@@ -459,7 +456,7 @@ class SimWorld(World):
 
     @property
     def end_effector_velocity(self) -> Tensor:
-        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
+        """Linear (m/s) and angular (rad/s) velocity of the tool center point, (B, 6)."""
         read = _read(Simulation.end_effector_velocity)
         return self.select_rows(self.cached("end effector velocity", read))
 
@@ -486,7 +483,7 @@ class SimWorld(World):
 
     @property
     def vacuum_on(self) -> Tensor:
-        """Vacuum state: on or off, (B,) bool."""
+        """Whether the vacuum is on, (B,) bool."""
         return _stacked(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
@@ -496,18 +493,20 @@ class SimWorld(World):
         )
 
     def _lift(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """Return the upward impulse in the last physics step on slots (B, ...) from others of
-        shapes that broadcast, in N s, float64.
+        """Return the upward impulse in N s, float64, on slots from other slots in the last physics
+        step; shapes broadcast.
         """
-        lifts: Tensor = self.cached("lifts", _stacked_lifts)
+        lifts: Tensor = self.cached(
+            "lifts", lambda w: torch.from_numpy(np.array([s.lift() for s in w.simulations]))
+        )
         return lifts[self._rows_of(upper, lower), upper, lower]
 
     def _rows_of(self, *slots: Tensor) -> Tensor:
-        """Return the environment of each row, in a shape that broadcasts with slots (B, ...)."""
+        """Return the environment of each row in a shape that broadcasts with slots (B, ...)."""
         return self._rows.view(-1, *(1,) * (max(each.ndim for each in slots) - 1))
 
     def _share(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Return what :meth:`supports` does, float64."""
+        """Return :meth:`supports` in float64."""
         return self._lift(upper, lower) / self._weight_ns[self._rows_of(upper), upper]
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
@@ -523,18 +522,18 @@ class SimWorld(World):
         for simulation in self.simulations:
             simulation.track_contacts = True
 
-    def _where_touches_matter(self) -> list[Simulation]:
-        """Return the simulation of each row; from now on they note who touches whom."""
+    def _tracked(self) -> list[Simulation]:
+        """Return the simulation of each row and enable contact tracking."""
         self.expect_touches()
         return self._of()
 
     @broadcast_slots
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
-        rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
+        rows = zip(self._tracked(), body.tolist(), other.tolist(), strict=True)
         return _stacked((one, two) in s.touched for s, one, two in rows)
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
-        rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
+        rows = zip(self._tracked(), body.tolist(), other.tolist(), strict=True)
         return _stacked(s.touched_before(one, two) for s, one, two in rows)
 
     @property
@@ -542,19 +541,21 @@ class SimWorld(World):
         return any(simulation.piled() for simulation in self.simulations)
 
     def touches_body(self, body: Tensor) -> Tensor:
-        rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
+        rows = zip(self._tracked(), body.tolist(), strict=True)
         return _stacked(s.touches_body(slot) for s, slot in rows)
 
     def strike_speed(self, body: Tensor) -> Tensor:
-        rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
+        rows = zip(self._tracked(), body.tolist(), strict=True)
         return _stacked(s.strikes.get(slot, 0.0) for s, slot in rows)
 
-    def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
-        """Return pairs in contact, by slot key or ``table``; separation in m, negative: overlap."""
+    def contacts(self) -> list[tuple[str, str, float]]:
+        """Return the contacts of the first environment: names of both sides and the separation in
+        m, negative for overlap.
+        """
         names = [*self.keys, "table", "gripper", "arm"]
         return [
             (names[one], names[other], min(float(point.separation) for point in contact.points))
-            for (one, other), contacts in self.simulations[env].contacts().items()
+            for (one, other), contacts in self.simulations[0].contacts().items()
             for contact in contacts
             if contact.points
         ]
@@ -562,7 +563,7 @@ class SimWorld(World):
     def _asked(
         self, pose: Tensor, where: Tensor | None
     ) -> Iterable[tuple[int, Simulation, sapien.Pose]]:
-        """Yield the rows to be changed, with the pose (7,) that is asked for there."""
+        """Yield each row to be changed with its simulation and target pose."""
         chosen = range(self.num_envs) if where is None else where.nonzero()[:, 0].tolist()
         for row in chosen:
             values = pose[row].double().numpy()
@@ -584,7 +585,7 @@ class SimWorld(World):
         self._take(rows, [int(body[row]) for row in rows])
 
     def _grip(self) -> None:
-        """Let go of what slipped, take what a cup touches."""
+        """Release bodies that slipped, and hold bodies that a cup touches."""
         seeking = []
         for row, simulation in enumerate(self.simulations):
             vacuum = simulation.vacuum
@@ -594,15 +595,15 @@ class SimWorld(World):
                 seeking.append(row)
         if not seeking:
             return
-        # whether a cup could seal on any body that can be moved, by their bounding spheres
+        # whether a cup could seal on any movable body, by bounding spheres
         away = geometry.length(self.offset[:, :, 0])
         near = away <= self.solids.radius + (self.cup_reach_m + CUP_MARGIN_M)
         sealable = (near & self.solids.movable).any(-1).tolist()
         self._take([row for row in seeking if sealable[row]])
 
     def _take(self, rows: Sequence[int], bodies: Sequence[int] | None = None) -> None:
-        """Let grippers hold bodies that are at their cups, with those that seal, at least one; if
-        none are named, the one that most cups seal on, if there is one.
+        """Attach bodies to the grippers, with the cups that seal, at least one; by default the body
+        on which most cups seal, if any.
         """
         if not rows:
             return
@@ -617,34 +618,29 @@ class SimWorld(World):
 
 
 def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:
-    """Stack what is read of each simulation, as float32."""
+    """Return a function that stacks a value of each simulation, as float32."""
     return lambda world: torch.from_numpy(
         np.array([read(simulation) for simulation in world.simulations], np.float32)
     )
 
 
-def _stacked_lifts(world: SimWorld) -> Tensor:
-    """Return :meth:`Simulation.lift` of all simulations, stacked."""
-    return torch.from_numpy(np.array([simulation.lift() for simulation in world.simulations]))
-
-
 def _stacked(answers: Iterable[float]) -> Tensor:
-    """Return the answers of simulations, (B,); by way of numpy in a third of the time."""
+    """Return values of simulations, (B,); numpy takes a third of the time."""
     return torch.from_numpy(np.array(list(answers)))
 
 
 def _up(contacts: Contacts, one: int, other: int) -> float:
-    """Return the upward impulse, in N s, of the contacts that list a slot before another."""
+    """Return the upward impulse in N s of the contacts of an ordered pair of slots."""
     points = (point for contact in contacts.get((one, other), ()) for point in contact.points)
-    # exact, as PhysX tells contacts in the order of their places in memory
+    # exact sum, as PhysX orders contacts by memory address
     return math.fsum(float(point.impulse[2]) for point in points)
 
 
 def _speed(track: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:
-    """Return the way from the last but one place (3,) of a track to the last, or, if that is more,
-    the greatest from one to the next along the normals of contacts, m.
+    """Return the larger of the last step length of a track of positions (3,) and the largest step
+    along the contact normals, in m.
 
-    The speed that PhysX tells is of no use: it leaps where the gripper meets the table.
+    The speed reported by PhysX is unusable: it jumps where the gripper meets the table.
     """
     speed = math.dist(track[-2], track[-1])
     normals = [contact.points[0].normal for contact in contacts if contact.points]
@@ -659,13 +655,8 @@ def _touch(contacts: Iterable[PhysxContact]) -> bool:
     pressed = 0.0
     for contact in contacts:
         for point in contact.points:
-            # plain numbers: those of numpy take ten times as long
+            # Python floats: numpy takes ten times as long
             pressed += sum(map(abs, point.impulse.tolist()))
             if pressed > CONTACT_IMPULSE_NS or point.separation < -CONTACT_OVERLAP_M:
                 return True
     return False
-
-
-def _solid(entity: Entity | None) -> PhysxRigidBaseComponent | None:
-    """Return the physical side of an entity."""
-    return entity.find_component_by_type(PhysxRigidBaseComponent) if entity else None

@@ -1,4 +1,4 @@
-"""State vector: the measurements of a robot that policies are shown."""
+"""State vector: proprioception of a robot in observations of policies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,18 +13,16 @@ from clevrskills.sim.robots.description import ROBOTS, robot
 
 @dataclass(frozen=True)
 class StatePart:
-    """A measurement in the state vector that policies are shown."""
+    """Part of the state vector."""
 
-    size: int  # how many numbers it has
-    meaning: str  # what they are, with their units
-    flag: bool = False  # whether it is true or false
+    size: int  # number of entries
+    meaning: str  # description with units
+    flag: bool = False  # whether the entry is boolean
 
 
 def state_parts(name: str = "") -> Mapping[str, StatePart]:
-    """Return the measurements that make up the state vector of a robot, in this order.
-
-    Args:
-        name: Name of the robot; empty: the first of :data:`ROBOTS`.
+    """Return the parts of the state vector of a robot, in order; by default the first of
+    :data:`ROBOTS`.
     """
     joints = len(robot(name or next(iter(ROBOTS))).joint_names)
     return {
@@ -36,10 +34,10 @@ def state_parts(name: str = "") -> Mapping[str, StatePart]:
 
 
 def parts_of(state: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
-    """Return the measurements that a state vector (..., n) is made of, by name.
+    """Split a state vector (..., n) into its parts by name.
 
     Raises:
-        ClevrSkillsError: No robot has so many numbers.
+        ClevrSkillsError: No robot has a state of this size.
     """
     sizes = []
     for name in ROBOTS:

@@ -1,4 +1,4 @@
-"""Seals of suction cups: on a patch that is flat under the whole rim."""
+"""Suction cup seals: a cup seals where the surface is flat under its whole rim."""
 
 from functools import cache
 
@@ -9,31 +9,30 @@ from clevrskills.core import geometry
 from clevrskills.sim.world import World
 
 CENTER_GAP_M = 1.5e-3
-"""Largest distance of the centre of a cup from the surface: the cup must really touch."""
+"""Largest distance of the center of a cup from the surface."""
 RIM_GAP_M = 4.5e-3
-"""Largest distance of its rim from the surface before pressing: the stroke of a bellows cup, so
-that a lying can holds."""
+"""Largest distance of the rim from the surface: the stroke of a bellows cup, enough to hold a can
+that lies on its side."""
 DEPTH_M = 4e-3
-"""Largest depth of a cup in the surface, by inaccuracy."""
+"""Largest penetration of a cup into the surface."""
 RIM_POINTS = 8
 SPOTS_PER_SIDE = 15
-"""Resolution of the grid of spots that are looked at."""
+"""Resolution of the grid of candidate spots."""
 FIRST_SPOTS = 8
-"""Spots nearest to the centre of mass that are looked at before all others."""
+"""Spots nearest to the center of mass, which are tested first."""
 CUP_RADIUS_M = 0.0142
 """Radius of the xArm 6 gripper's cups, the smallest of all robots."""
 
 
 def cup_samples(centers: Tensor, radius_m: float) -> Tensor:
-    """Return points under the suction cups in the frame of their centres: centre first, then the
-    rim.
+    """Return the center and the rim points of each suction cup.
 
     Args:
-        centers: Centres of the cups' tips, (N, 3); the cups open along +z.
+        centers: Centers of the cup tips, (N, 3); the cups open along +z.
         radius_m: Radius of a cup.
 
     Returns:
-        (N, 1 + RIM_POINTS, 3) metres.
+        (N, 1 + RIM_POINTS, 3) in meters.
     """
     angle = torch.arange(RIM_POINTS, device=centers.device) * (2 * torch.pi / RIM_POINTS)
     rim = radius_m * torch.stack((angle.cos(), angle.sin(), torch.zeros_like(angle)), dim=-1)
@@ -42,17 +41,16 @@ def cup_samples(centers: Tensor, radius_m: float) -> Tensor:
 
 
 def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the cups that seal on each body, and the distance of the body from the plane of the
-    cups.
+    """Return which cups seal on each body, and the distance of the bodies from the cups.
 
     Args:
-        world: Where everything is.
-        samples: Points under the cups in the end-effector frame, (N, S, 3), see
+        world: The world.
+        samples: Sample points of the cups in the end-effector frame, (N, S, 3), see
             :func:`cup_samples`.
 
     Returns:
-        Sealed, (B, K, N) bool; least distance in metres of any point under the cups to the body,
-        (B, K), negative if the cups are pressed into it.
+        Sealed, (B, K, N) bool; smallest distance in meters between sample points and body, (B, K),
+        negative if the cups penetrate the body.
     """
     count, per_cup = samples.shape[:2]
     points = geometry.to_world(
@@ -67,18 +65,11 @@ def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sealable_spot(world: World, body: Tensor) -> Tensor:
-    """Return the spot on top of a body, nearest to its centre of mass, on which a vertical cup
-    seals.
-
-    Args:
-        world: Where everything is.
-        body: Index of the body, (B,).
-
-    Returns:
-        World position, (B, 3).
+    """Return the world position (B, 3) on top of bodies (B,), nearest to their center of mass, on
+    which a vertical cup seals.
 
     Raises:
-        ValueError: A body has no such spot.
+        ValueError: A body has no such position.
     """
     points = world.world_points(body)[..., :2]
     low, high = points.amin(1), points.amax(1)
@@ -88,7 +79,7 @@ def sealable_spot(world: World, body: Tensor) -> Tensor:
     away = (xy - center[..., :2]).norm(dim=-1)  # (B, G)
     nearest = away.argsort(dim=-1, stable=True)
     surface = world.surface(body)
-    for count in (FIRST_SPOTS, xy.shape[1]):  # most often one of the first will do
+    for count in (FIRST_SPOTS, xy.shape[1]):  # usually one of the first seals
         spots = xy.gather(1, nearest[:, :count, None].expand(-1, -1, 2))
         places = (spots[:, :, None] + rim).flatten(1, 2)
         height = surface.height(places).view(len(spots), -1, len(rim))
@@ -102,16 +93,14 @@ def sealable_spot(world: World, body: Tensor) -> Tensor:
 
 @cache
 def _search(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return places all over a square of 1 by 1, (G, 2), and those under a cup, (S, 2)."""
+    """Return a grid over the unit square, (G, 2), and the sample points of a cup, (S, 2)."""
     ticks = torch.linspace(0.0, 1.0, SPOTS_PER_SIDE, device=device)
     grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
     return grid, cup_samples(torch.zeros(1, 3, device=device), CUP_RADIUS_M)[0, :, :2]
 
 
 def fits_under_cups(world: World, body: Tensor) -> Tensor:
-    """Return whether nothing of a held body (B,) reaches up between the cups, where the gripper
-    would push it off, (B,) bool.
-    """
+    """Return whether no part of a held body (B,) protrudes between the cups, (B,) bool."""
     tips = world.cup_tips[:, :2]
     low, high = tips.amin(0) - CUP_RADIUS_M, tips.amax(0) + CUP_RADIUS_M
     xy = low + _search(world.device)[0] * (high - low)
@@ -123,8 +112,7 @@ def fits_under_cups(world: World, body: Tensor) -> Tensor:
 
 
 def pose_in_gripper(world: World, body: Tensor) -> Tensor:
-    """Return the pose of a body, its orientation kept, for the gripper to hold it as it is now: (B,
-    7).
+    """Return the poses (B, 7) of bodies at the gripper's cups; orientations are kept.
 
     Raises:
         ValueError: A body has no flat spot on top.

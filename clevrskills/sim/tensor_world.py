@@ -1,4 +1,4 @@
-"""World of plain tensors, for tests and for images of scenes that no simulation has reached."""
+"""World of tensors, for tests and imagined scenes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 __all__ = ["TensorWorld"]
 
 BLUNT_M = 0.02
-"""Gap between the spheres around bodies from which their distance, which errs towards "too close"
-beyond edges, is no touch however sharp they are."""
+"""Gap between bounding spheres above which bodies cannot touch; their computed distance is a lower
+bound beyond edges."""
 
 OF_POSES = ("frame", "frame matrix", "matrix")
-"""Attributes computed once from poses alone, valid for a copy."""
+"""Cached values that depend on poses only and are valid for a copy."""
 
 Evaluate = TypeVar("Evaluate", bound=Callable[..., Any])
 
 
 def _kept(evaluate: Evaluate) -> Evaluate:
-    """Keep what a method returns for slots, each (B,), until something moves, in a world of one
-    environment.
-    """
+    """Cache the result of a method for slots (B,) until something moves, if B = 1."""
 
     @wraps(evaluate)
     def keep(world: TensorWorld, *slots: Tensor) -> Any:
@@ -42,15 +40,15 @@ def _kept(evaluate: Evaluate) -> Evaluate:
 
 
 class TensorWorld(World):
-    """A world of plain tensors.
+    """World of tensors.
 
     Args:
         keys: Names of the body slots.
         solids: Geometry of the bodies.
         body_pose: World poses, (B, K, 7).
-        end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
+        end_effector_pose: (B, 7); default: 0.4 m above the table, cups down.
         cup_tips: See :class:`~clevrskills.sim.world.World`.
-        reaches: Tells whether the arm reaches an end-effector pose (7,); by default all.
+        reaches: Returns whether the arm reaches an end-effector pose (7,); default: always.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class TensorWorld(World):
         return copy
 
     def _rest(self) -> None:
-        """Have everything at rest."""
+        """Set all velocities to zero."""
         self._body_velocity = torch.zeros((*self._body_pose.shape[:2], 6), device=self.device)
         self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
 
@@ -120,7 +118,7 @@ class TensorWorld(World):
         return self.evaluate_where(near, near.float(), TensorWorld._carries, lower, upper)
 
     def _gap(self, body: Tensor, other: Tensor) -> Tensor:
-        """Return the gap between the spheres around two bodies, less the tolerance, (B,)."""
+        """Return the gap between two bounding spheres minus the tolerance, (B,)."""
         return self.cached("gaps", _gaps)[self._rows, body, other]
 
     @broadcast_slots
@@ -129,7 +127,7 @@ class TensorWorld(World):
         return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Return what :meth:`supports` does for bodies that may touch."""
+        """Return :meth:`supports` for bodies that may touch."""
         points = self.world_points(upper)
         surface = self.surface(lower).height(points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
@@ -149,7 +147,7 @@ class TensorWorld(World):
         if where is not None:
             rows, let_go = rows[where], let_go & where
             body, pose = body[rows], pose[rows]
-        # not in place: what was told of a body is a view of these
+        # not in place: results for single bodies are views of these tensors
         self._body_pose = self._body_pose.index_put((rows, body), pose)
         at_rest = self._body_velocity.new_zeros(())
         self._body_velocity = self._body_velocity.index_put((rows, body), at_rest)
@@ -164,12 +162,12 @@ class TensorWorld(World):
         return self.and_where(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
 
     def _meet(self, body: Tensor, other: Tensor) -> Tensor:
-        """Return what :meth:`touches` does for bodies that may touch."""
+        """Return :meth:`touches` for bodies that may touch."""
         there = self._has_points_at(body, other)
         return self.evaluate_where(~there, there, TensorWorld._has_points_at, other, body)
 
     def _has_points_at(self, body: Tensor, other: Tensor) -> Tensor:
-        """Return whether any of the points on a body is at another one, (B,) bool."""
+        """Return whether any surface point of a body touches another body, (B,) bool."""
         gap = self.distance_to(other, self.world_points(body)).amin(-1)
         return gap <= CONTACT_TOLERANCE_M
 
@@ -182,7 +180,7 @@ class TensorWorld(World):
         return self._near_any(body, body[:, None])
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
-        """Return whether any other body than some (B, n) is at a body, (B,) bool."""
+        """Return whether any body except some (B, n) touches a body, (B,) bool."""
         near = self.cached("gaps", _gaps)[self._rows, body] <= BLUNT_M
         near = near & self.select_rows(self.solids.present)
         return self.and_where(
@@ -190,7 +188,7 @@ class TensorWorld(World):
         )
 
     def _any_meets(self, body: Tensor, but: Tensor) -> Tensor:
-        """Return what :meth:`_near_any` does for bodies with others around them."""
+        """Return :meth:`_near_any` for bodies with others near them."""
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
         points = geometry.to_local(self.pose(body), self.select_rows(points))
@@ -233,22 +231,20 @@ class TensorWorld(World):
 
 
 def _surfaces(world: World, moved: Sequence[int] = ()) -> dict[str, Any]:
-    """Return the surfaces that a world keeps of single bodies but those that moved: each depends on
-    the pose of its body alone.
-    """
+    """Return the cached surfaces of bodies that did not move."""
     names = [f"surface [[{slot}]]" for slot in range(len(world.keys)) if slot not in moved]
     return {name: world._derived[name] for name in names if name in world._derived}
 
 
 def _gaps(world: World) -> Tensor:
-    """Return the gaps between the spheres around all bodies, less the tolerance, (B, K, K)."""
+    """Return the gaps between all bounding spheres minus the tolerance, (B, K, K)."""
     position, radius = world.body_pose[..., :3], world.solids.radius + CONTACT_TOLERANCE_M
     apart = geometry.length(position[:, :, None] - position[:, None])
     return apart - (radius[:, :, None] + radius[:, None])
 
 
 def _piled(world: World) -> bool:
-    """Return whether the spheres around any two bodies that can be moved meet."""
+    """Return whether the bounding spheres of any two movable bodies intersect."""
     free = world.solids.movable
     meet = (world.cached("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
-    return bool(meet.sum() > free.sum())  # each one meets itself
+    return bool(meet.sum() > free.sum())  # each intersects itself

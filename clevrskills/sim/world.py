@@ -1,14 +1,13 @@
-"""World: the only door to a simulation for predicates, prompts and solvers.
+"""World: the interface to a simulation for predicates, prompts and solvers.
 
-A :class:`World` answers questions about ``B`` parallel environments at once; every answer is a
-tensor whose first dimension is ``B``. Which body a question is about is a tensor too: an index
-``(B,)`` into the ``K`` body slots of the scene, so that parallel environments may ask about
-different bodies with the same code; :class:`~clevrskills.core.goal.context.Context` has what
-batches need.
+A :class:`World` represents ``B`` parallel environments; the first dimension of every result is
+``B``. Bodies are addressed by slot indices ``(B,)`` into the ``K`` body slots of the scene, so each
+environment can query a different body. Batching is implemented in
+:class:`~clevrskills.core.goal.context.Context`.
 
-:class:`World` holds the geometry; where things are comes from a subclass:
+:class:`World` holds the geometry. Poses come from a subclass:
 :class:`~clevrskills.sim.simulation.SimWorld` reads a simulation,
-:class:`~clevrskills.sim.tensor_world.TensorWorld` is plain tensors.
+:class:`~clevrskills.sim.tensor_world.TensorWorld` stores tensors.
 """
 
 from collections.abc import Sequence
@@ -26,24 +25,24 @@ __all__ = ["CONTACT_TOLERANCE_M", "World"]
 
 GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3
-"""Distance at which bodies count as touching, and overlap that is none."""
+"""Largest distance of bodies in contact, and largest overlap that is ignored."""
 STATIC_SPEED_M_PER_S = 3e-3
 STATIC_SPIN_RAD_PER_S = 3e-2
-"""Speeds that count as rest. The released code has a third of it, at five times the physics rate:
-here bodies at rest tremble by up to 1 mm/s and 0.017 rad/s until they fall asleep half a second
-later."""
+"""Largest speeds of a body at rest. The released code uses a third of them at five times the
+physics rate. Here, resting bodies jitter by up to 1 mm/s and 0.017 rad/s until they fall asleep
+half a second later."""
 
 
 class World(Context):
-    """Questions about the bodies and the robot of ``B`` environments.
+    """State of the bodies and the robot in ``B`` environments.
 
-    What goals ask about bodies, such as :meth:`on_table`, takes slots (B,), or (B, n) for several
-    bodies at once; the answer has their shape.
+    Queries used by goals, such as :meth:`on_table`, take slots (B,) or, for several bodies, (B, n);
+    the result has the same shape.
 
     Args:
         keys: Names of the ``K`` body slots, the same in all environments.
         solids: Geometry of the bodies.
-        cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
+        cup_tips: Centers of the rims of the suction cups in the end-effector frame, (N, 3).
     """
 
     def __init__(self, keys: Sequence[str], solids: Solids, cup_tips: Tensor | None = None) -> None:
@@ -51,7 +50,7 @@ class World(Context):
         self.solids = solids
         self.cup_tips = solids.mass.new_zeros(1, 3) if cup_tips is None else cup_tips
 
-    # ---- what a subclass knows ----
+    # ---- implemented by subclasses ----
 
     @property
     def body_pose(self) -> Tensor:
@@ -65,21 +64,21 @@ class World(Context):
 
     @property
     def end_effector_pose(self) -> Tensor:
-        """World pose of the tool centre point, its z axis out of the suction cups, (B, 7)."""
+        """World pose of the tool center point; z points out of the suction cups, (B, 7)."""
         raise NotImplementedError
 
     @property
     def end_effector_speed(self) -> Tensor:
-        """Speed of the tool centre point in m/s, (B,)."""
+        """Speed of the tool center point in m/s, (B,)."""
         raise NotImplementedError
 
     @property
     def held(self) -> Tensor:
-        """Index of the body that the gripper holds, -1 for none, (B,)."""
+        """Slot of the held body, -1 for none, (B,)."""
         raise NotImplementedError
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Return the share of the weight of ``upper`` that rests on ``lower``, about 0..1, (B,)."""
+        """Return the share of the weight of ``upper`` supported by ``lower``, about 0..1, (B,)."""
         raise NotImplementedError
 
     def on_table(self, body: Tensor) -> Tensor:
@@ -87,84 +86,82 @@ class World(Context):
         raise NotImplementedError
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
-        """Return whether ``lower`` carries a share of the weight of ``upper``, the table none."""
+        """Return whether ``lower`` supports a share of the weight of ``upper``, the table none."""
         return (self.supports(lower, upper) >= share) & ~self.on_table(upper)
 
     @property
     def piled(self) -> bool:
-        """``True`` if a body may rest on another movable one; if not, none does."""
+        """``False`` if no body rests on another movable body."""
         return True
 
     def expect_touches(self) -> None:
-        """Have it noted from now on who touches whom, as goals will ask for it now and then; if
-        they ask in every step there is no need.
-        """
+        """Track contacts from now on, for goals that do not query them in every step."""
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
-        """Return whether two bodies touched at any time of the last control step, (B,) bool."""
+        """Return whether two bodies touched during the last control step, (B,) bool."""
         raise NotImplementedError
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
-        """Return whether a body touched the table or a third body in the last control step, before
-        it touched the other one or without touching that, (B,) bool. Where the order is not known,
-        at once is before.
+        """Return whether a body touched the table or a third body during the last control step,
+        before ``other`` or without touching ``other``, (B,) bool. If the order is unknown, the
+        contact counts as earlier.
         """
         raise NotImplementedError
 
     def gripper_touches(self, body: Tensor) -> Tensor:
-        """Return whether the gripper touched the body in the last control step, (B,) bool."""
+        """Return whether the gripper touched the body during the last control step, (B,) bool."""
         raise NotImplementedError
 
     def robot_touches(self, body: Tensor) -> Tensor:
-        """Return whether the robot touched the body in the last control step, (B,) bool."""
+        """Return whether the robot touched the body during the last control step, (B,) bool."""
         raise NotImplementedError
 
     def touches_body(self, body: Tensor) -> Tensor:
-        """Return whether the body touched any other body in the last control step, (B,) bool."""
+        """Return whether the body touched another body during the last control step, (B,) bool."""
         raise NotImplementedError
 
     def strike_speed(self, body: Tensor) -> Tensor:
-        """Return the speed in m/s at which the gripper struck the body in the last control step,
-        (B,); 0 where it did not touch it.
+        """Return the speed in m/s at which the gripper struck the body during the last control
+        step, (B,); 0 without contact.
 
-        That is its greatest while it touched the body, or that at which it had come towards it,
-        along the normal of the contact, in this step and the one before. Where only the speed at
-        the end of a step is known, that one.
+        The speed is the maximum during contact, or the maximum approach speed along the contact
+        normal in this step and the previous one. If only the speed at the end of a step is known,
+        it is used instead.
         """
         return self.end_effector_speed * self.gripper_touches(body)
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Put bodies (B,) at world poses (B, 7), at rest, only ``where`` (B,) is true."""
+        """Set the world poses (B, 7) of bodies (B,) at rest ``where`` (B,) is true."""
         raise NotImplementedError
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
-        """Put the arm so that the tool centre point is at world poses (B, 7), with what it holds;
-        only in environments ``where`` (B,) is true.
+        """Move the tool center point and any held body to world poses (B, 7) ``where`` (B,) is
+        true.
 
         Raises:
-            ValueError: The arm does not reach a pose.
+            ValueError: A pose is unreachable.
         """
         raise NotImplementedError
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Let the gripper hold bodies (B,), put at world poses (B, 7), ``where`` (B,) is true.
+        """Attach bodies (B,) at world poses (B, 7) to the gripper ``where`` (B,) is true.
 
-        The arm stays where it is; a simulated one loses what is not at its cups.
+        The arm does not move. A simulated gripper loses bodies that are not at its cups.
         """
         raise NotImplementedError
 
-    # ---- computed for all bodies at once and kept until something moves ----
+    # ---- computed for all bodies and cached until something moves ----
 
     @property
     def frame(self) -> Tensor:
-        """World poses of all bodies and, last, as body -1, the end effector, (B, K + 1, 7)."""
+        """World poses of all bodies and, as body -1, the end effector, (B, K + 1, 7)."""
         return self.cached(
             "frame", lambda w: torch.cat((w.body_pose, w.end_effector_pose[:, None]), dim=1)
         )
 
     @property
     def frame_matrix(self) -> Tensor:
-        """Their rotation matrices, (B, K + 1, 3, 3)."""
+        """Rotation matrices of :attr:`frame`, (B, K + 1, 3, 3)."""
         return self.cached("frame matrix", lambda w: geometry.rotation_matrix(w.frame[..., 3:]))
 
     @property
@@ -179,7 +176,7 @@ class World(Context):
 
     @property
     def offset(self) -> Tensor:
-        """World offset from the TCP to each body's origin and best spot for a cup, (B, K, 2, 3)."""
+        """World offset from the TCP to each body's origin and best cup spot, (B, K, 2, 3)."""
         return self.cached("offset", _offset)
 
     # ---- robot ----
@@ -194,42 +191,43 @@ class World(Context):
 
     @broadcast_slots
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
-        """Return whether all suction cups are further than a distance from a body, (B,) bool."""
+        """Return whether all suction cups are farther than a distance from a body, (B,) bool."""
         clear = self.gripper_gap(body) > distance_m
         return self.evaluate_where(
             ~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body
         )
 
     def gripper_gap(self, body: Tensor) -> Tensor:
-        """Return the gap between the spheres around the suction cups and a body, (B,)."""
+        """Return the gap between the bounding spheres of the suction cups and a body, (B,)."""
         away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
         return away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
 
     @cached_property
     def cup_reach_m(self) -> float:
-        """Distance of the outermost suction cup from the tool centre point."""
+        """Distance of the outermost suction cup from the tool center point."""
         return float(geometry.length(self.cup_tips).max())
 
     # ---- bodies ----
 
     def index(self, key: str) -> Tensor:
-        """Return the slot index (B,) of a body by its key.
+        """Return the slot (B,) of a body key.
 
         Raises:
-            UnknownNameError: No slot has this key.
+            UnknownNameError: The key is unknown.
         """
         if key not in self.keys:
             raise UnknownNameError("body", key, self.keys)
         return torch.full((self.num_envs,), self.keys.index(key), device=self.device)
 
     def at(self, values: Tensor, body: Tensor) -> Tensor:
-        """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
-        bodies (B, n) -> (B, n, ...). The values are those without repeats; of one body of a single
-        environment it is a view of them.
+        """Select values of bodies (B,) or (B, n): (B, K, ...) -> (B, ...) or (B, n, ...).
+
+        ``values`` has one row per environment without repeats. For one body of a single
+        environment the result is a view.
         """
-        if values.shape[0] == 1:  # in less time
+        if values.shape[0] == 1:  # faster
             return values.select(1, int(body)) if body.shape == (1,) else values[0][body]
-        if values.dim() > 3 and body.dim() == 1 and len(body) > FEW:  # copied by the row
+        if values.dim() > 3 and body.dim() == 1 and len(body) > FEW:  # copies whole rows
             slots = values.shape[1]
             return values.flatten(0, 1).index_select(0, self._rows * slots + body % slots)
         rows = self._rows if body.dim() == 1 else self._rows[:, None]
@@ -260,7 +258,7 @@ class World(Context):
         return self.held.view(-1, *(1,) * (body.ndim - 1)) == body
 
     def world_points(self, body: Tensor) -> Tensor:
-        """Return the points on the body's surface in world coordinates, (B, P, 3)."""
+        """Return the surface points of the body in world coordinates, (B, P, 3)."""
         points = self.at(self.solids.points, body)
         turned = points @ self.at(self.matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
@@ -274,22 +272,22 @@ class World(Context):
         return self._heights(body).amin(-1)
 
     def _heights(self, body: Tensor) -> Tensor:
-        """Return the world z of the points on the body's surface, (B, P)."""
+        """Return the world z of the body's surface points, (B, P)."""
         up = self.at(self.matrix, body)[..., 2, :, None]
         heights = (self.at(self.solids.coordinates, body) * up).sum(-2)
         return heights + self.pose(body)[..., 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
-        """Return half-spaces of bodies in their frame, (B, C, F, 4), less shared padding."""
+        """Return the half-spaces of bodies in their frames without shared padding, (B, C, F, 4)."""
         parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def surface(self, body: Tensor) -> geometry.Surface:
-        """Return the surfaces of bodies as seen from above."""
+        """Return the top surfaces of bodies."""
         return geometry.Surface(self.planes(body), self.pose(body))
 
     def distance(self, points: Tensor) -> Tensor:
-        """Return the distance of points (B, N, 3) to all bodies, (B, K, N); empty slots: far."""
+        """Return the distance of points (B, N, 3) to all bodies, (B, K, N); PAD for empty slots."""
         position, matrix = self.select_rows(self.body_pose[..., :3]), self.select_rows(self.matrix)
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
         return geometry.signed_distance(self.select_rows(self.solids.planes), local)
@@ -307,7 +305,7 @@ class World(Context):
         return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """Return by how far ``upper`` overhangs the outline of ``lower``, (B,); inside: < 0."""
+        """Return how far ``upper`` overhangs the outline of ``lower``, (B,); negative inside."""
         turn, offset = self._seen_from_above(upper, lower)
         points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
         edges = self._outline(lower)  # (B, E, 3)
@@ -315,11 +313,11 @@ class World(Context):
         return (furthest - edges[..., 2]).amax(-1)
 
     def within(self, upper: Tensor, lower: Tensor, margin_m: float) -> Tensor:
-        """Return whether ``upper`` overhangs the outline of ``lower`` by a margin at most, (B,)."""
+        """Return whether ``upper`` overhangs the outline of ``lower`` by at most a margin, (B,)."""
         edges = self._outline(lower)
         turn, offset = self._seen_from_above(upper, lower)
         middle = self.at(self.solids.middle, upper)[:, None] @ turn + offset  # (B, 1, 2)
-        # as far as the bounding box reaches, or the sphere around it
+        # extent of the bounding box or of its bounding sphere
         half = self.at(self.solids.size, upper)[..., None] * (0.5 * turn)  # (B, 3, 2)
         box = (half @ edges[..., :2].mT).abs().sum(-2)  # (B, E)
         reach = torch.minimum(box, self.at(self.solids.reach, upper)[:, None])
@@ -338,19 +336,19 @@ class World(Context):
         return (nearest - edges[..., 2]).amax(-1) > 0.0
 
     def _outline(self, body: Tensor) -> Tensor:
-        """Return half-planes of bodies' outlines in their frame, (B, E, 3), less shared padding."""
+        """Return the outline half-planes of bodies without shared padding, (B, E, 3)."""
         edges = int(self.at(self.solids.counts, body)[:, 2].amax())
         return self.at(self.solids.footprint[:, :, :edges], body)
 
     def _seen_from_above(self, upper: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the map of ``upper``'s frame to ``lower``'s outline: (B, 3, 2), (B, 1, 2)."""
+        """Return the projection of ``upper``'s frame to ``lower``'s plane: (B, 3, 2), (B, 1, 2)."""
         over, under = self.pose(upper), self.pose(lower)
         plane = self.at(self.matrix, lower)[..., :2]
         turn = self.at(self.matrix, upper).mT @ plane
         return turn, (over[:, None, :3] - under[:, None, :3]) @ plane
 
     def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:
-        """Return where a body would come to rest if it were lowered straight down onto another one.
+        """Return where a body comes to rest when lowered vertically onto another body.
 
         Args:
             body: The body to lower, (B,).
@@ -358,17 +356,15 @@ class World(Context):
             on: The body below, (B,).
 
         Returns:
-            World z of the body's origin at first touch, (B, M), and by how many metres the centre
-            of mass lies within the polygon of the touching points, (B, M): negative if the body
-            would tip over.
+            World z of the body's origin at first contact, (B, M), and the stability margin in
+            meters, (B, M): the distance of the center of mass from the edge of the support polygon,
+            negative if the body would tip over.
         """
         height, margin, _ = self.lowered(body, pose, on)
         return height, margin
 
     def lowered(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what :meth:`rest` does, and the points on the body's surface where it comes to
-        rest, (B, M, P, 3).
-        """
+        """Return the results of :meth:`rest` and the surface points at rest, (B, M, P, 3)."""
         turn = geometry.rotation_matrix(pose[..., 3:]).mT  # (B, M, 3, 3)
         place = torch.nn.functional.pad(pose[..., None, :2], (0, 1))  # (B, M, 1, 3)
         points = self.at(self.solids.points, body)[:, None] @ turn + place  # (B, M, P, 3)
@@ -376,11 +372,11 @@ class World(Context):
         below = self.surface(on).height(points[..., :2].flatten(1, 2)).view(points.shape[:-1])
         gap = below - points[..., 2]  # (B, M, P)
         height = gap.amax(-1, keepdim=True)
-        # what is added to leave out the points that do not touch
+        # -inf excludes points without contact
         apart = torch.zeros_like(gap).masked_fill(gap <= height - CONTACT_TOLERANCE_M, -torch.inf)
         reach = reach_around(points - center) + apart[..., None]  # (B, M, P, 16)
         points[..., 2] += height
-        # amax would take three times as long
+        # amax takes three times as long
         return height[..., 0], reach.max(-2).values.amin(-1), points
 
 
@@ -397,13 +393,13 @@ def _still(world: World) -> Tensor:
 
 
 def reach_around(offsets: Tensor) -> Tensor:
-    """Return how far offsets (..., 2) or (..., 3) reach all around, seen from above, (..., 16)."""
+    """Return the horizontal extent of offsets (..., 2) or (..., 3) in 16 directions, (..., 16)."""
     return offsets[..., :2] @ _directions(offsets.device)
 
 
 @cache
 def _directions(device: torch.device) -> Tensor:
-    """Return unit vectors all around, (2, 16)."""
+    """Return 16 unit vectors in the plane, (2, 16)."""
     angle = torch.arange(16, device=device) * (torch.pi / 8)
     return torch.stack((angle.cos(), angle.sin()))
 

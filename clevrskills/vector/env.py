@@ -1,4 +1,4 @@
-"""Vector environment that learners use."""
+"""Vector environment."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -28,16 +28,16 @@ _OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}
 def make_vec(
     task: str, num_envs: int, *, workers: int = 1, seed: int = 0, **spec: Any
 ) -> "VectorEnv":
-    """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, but with
-    ``SAME_STEP`` by default.
+    """Make a vector environment of a task like ``gym.make_vec("ClevrSkills/…-v1")``, but with the
+    autoreset mode ``SAME_STEP`` by default.
 
     Args:
         task: Key of the task, of any suite with an arm.
         num_envs: Number of environments.
-        workers: Processes that step them, this one among them.
-        seed: Where the seeds of the first episodes count from.
-        spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`; ``max_episode_steps``, as
-            Gymnasium has it, stands for ``episode_steps``, and ``robot`` for ``robot_name``.
+        workers: Number of processes, this one included.
+        seed: Seed of the first episode of the first environment; the others count up.
+        spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`; ``max_episode_steps`` is
+            an alias of ``episode_steps``, and ``robot`` of ``robot_name``.
 
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
@@ -53,17 +53,17 @@ def make_vec(
 
 
 def make_gymnasium_vec(**arguments: Any) -> "VectorEnv":
-    """Make a vector environment for ``gym.make_vec``, whose default is ``NEXT_STEP``, as all of
-    Gymnasium's wrappers take it; see :func:`make_vec`.
+    """Make a vector environment for ``gym.make_vec`` with ``NEXT_STEP`` by default, as required by
+    Gymnasium's wrappers; see :func:`make_vec`.
     """
     return make_vec(**{"autoreset_mode": AutoresetMode.NEXT_STEP, **arguments})
 
 
 def require_same_step(envs: gym.vector.VectorEnv) -> None:
-    """Check that episodes begin in the step that ends the ones before.
+    """Check that the autoreset mode is ``SAME_STEP``.
 
     Raises:
-        ClevrSkillsError: They do not.
+        ClevrSkillsError: It is another one.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode is not AutoresetMode.SAME_STEP:
@@ -74,39 +74,39 @@ def require_same_step(envs: gym.vector.VectorEnv) -> None:
 
 
 class VectorEnv(gym.vector.VectorEnv):
-    """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
+    """Gymnasium vector environment of one task, with numpy arrays.
 
-    Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
-    ``obs_mode="rgb"`` a dict of images (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
-    robot's own part. With the autoreset mode ``SAME_STEP`` an episode that ends is followed by the
-    next one in the same step: the observation is the first of the new one, the last of the old one
-    is in the infos. With ``NEXT_STEP`` the next step begins it, with a reward of 0.
+    Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`. With
+    ``obs_mode="rgb"`` they are a dict of images (B, H, W, 3) uint8 by camera and ``state`` (B, P),
+    the entries of the robot. With the autoreset mode ``SAME_STEP``, the next episode starts in the
+    step that ends the previous one: the step returns the first observation of the new episode, and
+    the last one of the old episode in the infos. With ``NEXT_STEP``, it starts in the next step,
+    with reward 0.
 
     Infos of a step:
 
     =============================== ================================================================
     ``success``, ``progress``       (B,), of the state after the step
-    ``reward_terms``                of each node of the goal tree by its path, (B,), on the scale
-                                    of the published numbers
-    ``unsolvable``                  why the goal can't be achieved any more, empty if it can, (B,)
-                                    texts
-    ``clipped``                     whether an entry of the action lay outside [-1, 1], (B,)
-    ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
-                                    only in steps in which one did, with ``SAME_STEP``
-    ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
-                                    length, success_once, success_at_end, each (B,)
+    ``reward_terms``                by path of each node of the goal tree, (B,), on the scale of the
+                                    published numbers
+    ``unsolvable``                  why the goal is unsolvable, empty if it is solvable, (B,) texts
+    ``clipped``                     whether the action was outside [-1, 1], (B,)
+    ``final_obs``, ``_final_obs``   last observations, and mask of ended episodes, (B,) bool; with
+                                    ``SAME_STEP``, in steps that end an episode
+    ``final_info``, ``_final_info`` infos above of the last states, and ``episode``: return, length,
+                                    success_once, success_at_end, each (B,)
     =============================== ================================================================
 
-    ``final_observation`` is another name for ``final_obs``, as ManiSkill has it.
+    ``final_observation`` is an alias of ``final_obs``, as in ManiSkill.
 
     Args:
-        spec: What the environments are.
-        num_envs: How many there are.
-        workers: Processes that step them, this one among them.
-        seed: Where the seeds of the first episodes count from.
+        spec: Specification of the environments.
+        num_envs: Number of environments.
+        workers: Number of processes, this one included.
+        seed: Seed of the first episode of the first environment; the others count up.
 
     Attributes:
-        layout: Where each entry stands in the state part of an observation: name, start, stop.
+        layout: Name, start and stop of the entries of the state.
 
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
@@ -134,8 +134,8 @@ class VectorEnv(gym.vector.VectorEnv):
             self._arrays = self._block.arrays
             for rows in pairwise(self._ends[:-1]):
                 self._shards.append(RemoteShard(spec, rows, self._block))
-            self._wait()  # until they have started
-        # Last, as it does in send what the others then do meanwhile.
+            self._wait()  # until all processes have started
+        # last: its `send` runs the call, while the other processes work
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
         self._life, self._began = LifeCycle(), False
         spaces = {name: _space(array[0]) for name, array in self._group("obs").items()}
@@ -154,16 +154,16 @@ class VectorEnv(gym.vector.VectorEnv):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode in each environment.
+        """Start an episode in each environment.
 
         Args:
-            seed: Of the first episode of each; a number counts up. The seeds of later ones follow
-                from it. ``None``: the next episodes.
-            options: There are none.
+            seed: Seeds of the episodes, or the first of consecutive seeds; they also determine
+                later episodes. ``None``: the next episodes.
+            options: Not supported.
 
         Raises:
-            ClevrSkillsError: There are not as many seeds as environments, one is no seed, or there
-                is an option.
+            ClevrSkillsError: The number of seeds is wrong, a seed is invalid, or there is an
+                option.
             ClosedError: The environment is closed.
         """
         with self._life.reset():
@@ -193,8 +193,8 @@ class VectorEnv(gym.vector.VectorEnv):
         """Run one control step with actions (B, 7).
 
         Raises:
-            ActionError: The actions have another shape, or entries that are not numbers.
-            ResetNeededError: No episode has begun.
+            ActionError: The actions have another shape, or entries that are not finite.
+            ResetNeededError: No episode has started.
             ClosedError: The environment is closed.
         """
         self._life.check_step()
@@ -217,7 +217,7 @@ class VectorEnv(gym.vector.VectorEnv):
         return self._observations("obs"), reward, terminated, truncated, infos
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """Return images of the render camera, one of each environment, (512, 512, 3) uint8."""
+        """Return an image of the render camera of each environment, (512, 512, 3) uint8."""
         if self.render_mode is None:
             return None
         for shard in self._shards:
@@ -226,7 +226,7 @@ class VectorEnv(gym.vector.VectorEnv):
         return tuple(self._arrays["frames"].copy())
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the processes."""
+        """Stop the processes."""
         self._life.close()
         for shard in self._shards:
             shard.close()
@@ -261,7 +261,7 @@ class VectorEnv(gym.vector.VectorEnv):
 
 
 def _space(values: np.ndarray) -> gym.spaces.Box:
-    """Return the space of one environment's values."""
+    """Return the space of values of one environment."""
     if values.dtype == np.uint8:
         return gym.spaces.Box(0, 255, values.shape, np.uint8)
     return gym.spaces.Box(-np.inf, np.inf, values.shape, values.dtype)

@@ -1,4 +1,4 @@
-"""Batch of scenes: the environments of one process, evaluated together."""
+"""Batch of scenes: the environments of one process."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,9 +22,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class SceneBatch:
-    """Batch of ``count`` environments, simulated scene by scene; goals and observations in one
-    call.
-    """
+    """Batch of ``count`` environments, simulated sequentially and evaluated together."""
 
     def __init__(self, spec: VectorSpec, count: int) -> None:
         self._spec = spec
@@ -34,7 +32,7 @@ class SceneBatch:
         self._steps = np.zeros(count, np.int64)
         self._returns = np.zeros(count)
         self._once = np.zeros(count, bool)
-        self._over = np.zeros(count, bool)  # where the next step begins an episode
+        self._over = np.zeros(count, bool)  # where the next step starts an episode
         self._progress = torch.zeros(count)
         self._state: GoalState = {}
         with torch.inference_mode():
@@ -42,7 +40,7 @@ class SceneBatch:
 
     @torch.inference_mode()
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return arrays to report in, filled with zeros, for as many environments as there are."""
+        """Return output arrays filled with zeros."""
         count = len(self._envs)
         observations = self._look().items()
         arrays = {
@@ -72,18 +70,18 @@ class SceneBatch:
     @property
     @torch.inference_mode()
     def layout(self) -> list[dict[str, Any]]:
-        """Entries of the state part of an observation: name, start, stop."""
+        """Name, start and stop of the entries of the state."""
         return layout(self._entries(self._observer(self._outcome)))
 
     @property
     def reasons(self) -> list[str]:
-        """Reasons why goals can become unsolvable; the first, empty: they are not."""
+        """Reasons why goals can become unsolvable; the first is empty."""
         return ["", *self._goal.unsolvable(self._state)]
 
     @single_threaded
     @torch.inference_mode()
     def reset(self, seeds: Sequence[int | None], out: Arrays) -> None:
-        """Begin episodes of some seeds; ``None``: the next one of what was seeded before."""
+        """Start episodes with some seeds; ``None``: the next episode of the previous seed."""
         for row, seed in enumerate(seeds):
             if seed is not None:
                 self._seeders[row] = np.random.default_rng(seed)
@@ -95,8 +93,8 @@ class SceneBatch:
     @single_threaded
     @torch.inference_mode()
     def step(self, actions: np.ndarray, out: Arrays) -> None:
-        """Run one control step with actions (B, 7); where it ends an episode, begin the next, at
-        once or, with ``NEXT_STEP``, where the step before ended it.
+        """Run one control step with actions (B, 7), and start the next episode where this step or,
+        with ``NEXT_STEP``, the previous step ended one.
         """
         self._world.step(actions)
         before, over = self._progress, self._over
@@ -134,16 +132,16 @@ class SceneBatch:
     @single_threaded
     @torch.inference_mode()
     def render(self, out: Arrays) -> None:
-        """Film all environments."""
+        """Render all environments."""
         out["frames"][:] = self._frames()
 
     def close(self) -> None:
-        """Give up the scenes."""
+        """Release the scenes."""
         for env in self._envs:
             env.close()
 
     def _begin(self, rows: Sequence[int], seeds: Sequence[int | None] = ()) -> None:
-        """Begin episodes in some environments; the others go on."""
+        """Start episodes in some environments."""
         for row in rows:
             seeder = self._seeders[row]
             drawn = int(seeder.integers(TRAINING.stop))
@@ -166,8 +164,8 @@ class SceneBatch:
         self._progress = self._outcome.progress
 
     def _begun(self, rows: torch.Tensor) -> GoalState:
-        """Return the goals' memory after a first look at those of some environments (n,); of the
-        others what they remembered before.
+        """Return the goal states after a first evaluation in some environments (n,), and the
+        previous states of the others.
         """
         first: GoalState = {}
         for key in self._envs[0].goal_state:
@@ -180,13 +178,13 @@ class SceneBatch:
         }
 
     def _evaluate(self) -> None:
-        """Look at the goals once."""
+        """Evaluate the goals."""
         self._outcome = self._goal.evaluate(self._world, self._state)
         self._state = self._outcome.state
         self._progress = self._outcome.progress
 
     def _report(self, out: Arrays) -> None:
-        """Tell what the goals say."""
+        """Write the outcomes of the goals."""
         found = outcomes(self._goal, self._outcome)
         out["success"][:] = self._outcome.holds.numpy()
         out["progress"][:] = self._outcome.progress.numpy()
@@ -213,7 +211,7 @@ class SceneBatch:
         return np.concatenate([np.asarray(env.render()) for env in self._envs])
 
     def _entries(self, entries: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the entries of a state that are observed: beside images the robot's own part."""
+        """Return the observed entries of a state: with images, only those of the robot."""
         if not self._spec.images:
             return entries
         return {name: values for name, values in entries.items() if name.startswith(ROBOT)}
@@ -222,7 +220,7 @@ class SceneBatch:
 def _write(
     out: Arrays, group: str, values: Mapping[str, np.ndarray], rows: np.ndarray | None = None
 ) -> None:
-    """Tell values (B, ...) of a group, of some environments only if rows are given."""
+    """Write values (B, ...) of a group, by default of all environments."""
     chosen = slice(None) if rows is None else rows
     for name, value in values.items():
         out[f"{group}/{name}"][chosen] = value[chosen]

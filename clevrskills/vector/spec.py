@@ -30,34 +30,30 @@ class VectorSpec:
 
     task: str  # key of the task
     split: str = "train"  # ``train`` or ``test``
-    robot_name: str = ""  # name of the robot; empty: the task's first one
-    # ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images and the robot's
-    # own part of the state
+    robot_name: str = ""  # name of the robot; empty: the first robot of the task
+    # ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images and the entries
+    # of the robot
     obs_mode: str = "state"
-    # ``potential`` (how much the progress rose in the step; it sums up to the last progress less
-    # the first), ``normalized_dense`` (progress in [0, 1]), ``dense`` (the scale of the published
-    # numbers) or ``sparse`` (1 on success)
+    # ``potential`` (increase of progress), ``normalized_dense`` (progress in [0, 1]), ``dense``
+    # (scale of the published numbers) or ``sparse`` (1 on success)
     reward_mode: str = "potential"
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")  # cameras of ``rgb``
-    size_px: int = 128  # width and height of their images
-    look: str = LOOKS[0]  # how these look, one of :data:`~clevrskills.core.env_config.LOOKS`
+    size_px: int = 128  # image width and height
+    look: str = LOOKS[0]  # one of :data:`~clevrskills.core.env_config.LOOKS`
     task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
-    # control steps after which an episode is cut off; ``None``: those of the task. Learners that
-    # waste what comes after a mistake learn faster from short episodes.
-    episode_steps: int | None = None
-    # whether an episode ends with success. If not, it always lasts until it is cut off, so that
-    # success must be kept.
+    episode_steps: int | None = None  # step limit; ``None``: that of the task
+    # whether success ends an episode; otherwise it runs to the step limit
     terminate_on_success: bool = False
-    # probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
-    # curriculum
+    # probability that an episode starts with a uniform share of the goal achieved (reverse
+    # curriculum)
     head_starts: float = 0.0
-    # ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are images
+    # ``cpu``, ``gpu`` or ``none``; ``None``: the best available, or ``none`` without images
     render_backend: str | None = None
-    render_mode: str | None = None  # ``rgb_array``: ``render`` films; ``None``: it does not
-    # when the next episode begins: ``SAME_STEP``, in the step that ends the one before, or
-    # ``NEXT_STEP``, in the step after it, whose action is not used
+    render_mode: str | None = None  # ``rgb_array`` or ``None``
+    # when the next episode starts: in the step that ends the previous one (``SAME_STEP``), or in
+    # the next step, which ignores its action (``NEXT_STEP``)
     autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP
-    suite: str = DEFAULT  # name of the suite that the task is of
+    suite: str = DEFAULT  # name of the suite of the task
 
     def __post_init__(self) -> None:
         if self.obs_mode not in OBS_MODES:
@@ -78,18 +74,18 @@ class VectorSpec:
 
     @property
     def images(self) -> tuple[str, ...]:
-        """The cameras that are looked through."""
+        """Cameras of the observations."""
         return self.cameras if self.obs_mode == "rgb" else ()
 
     @property
     def step_limit(self) -> int:
-        """Control steps after which an episode is cut off."""
+        """Step limit of an episode."""
         config = EnvConfig(self.task, task_args=self.task_args)
         load_suite(self.suite).check(config)  # imports its tasks
         return self.episode_steps or task(self.task, **self.task_args).max_steps
 
     def reward(self, outcome: Outcome, before: Tensor) -> Tensor:
-        """Return the reward of a step, (B,), from its outcome and the progress before it, (B,)."""
+        """Return the reward of a step, (B,), from its outcome and the previous progress, (B,)."""
         match self.reward_mode:
             case "dense":
                 return outcome.reward
@@ -101,10 +97,10 @@ class VectorSpec:
                 return outcome.progress
 
     def make(self) -> ClevrSkillsEnv:
-        """Return one of the environments.
+        """Return one environment.
 
         Raises:
-            ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
+            ClevrSkillsError: A name is unknown, or the machine does not support an option.
         """
         config = EnvConfig(
             self.task,

@@ -1,4 +1,4 @@
-"""Workers of a vector environment: a part of it runs in this process or in another one."""
+"""Workers of a vector environment, in this process or in others."""
 
 from __future__ import annotations
 
@@ -21,41 +21,39 @@ ALIGNED_BYTES = 64
 
 
 class LocalShard:
-    """Environments in this process, which write what they tell to arrays."""
+    """Environments in this process that write their results to arrays."""
 
     def __init__(self, batch: SceneBatch, arrays: Mapping[str, np.ndarray]) -> None:
         self._batch, self._arrays = batch, arrays
 
     def send(self, call: str, *arguments: Any) -> None:
-        """Begin to ``reset`` with seeds, to ``step`` with what stands in ``actions``, or to
-        ``render``.
-        """
+        """Call ``reset`` with seeds, ``step`` with the array ``actions``, or ``render``."""
         _do(self._batch, self._arrays, call, arguments)
 
     def wait(self) -> None:
-        """Wait until that is done: here it is."""
+        """Do nothing, as calls run in :meth:`send`."""
 
     def close(self) -> None:
-        """End them."""
+        """Release the environments."""
         self._batch.close()
 
 
 class RemoteShard:
-    """The same in a process of their own, for the rows from one to before another."""
+    """Environments ``rows[0]`` to ``rows[1] - 1`` in another process."""
 
     def __init__(self, spec: VectorSpec, rows: tuple[int, int], block: SharedArrays) -> None:
         self._driver = Processes(partial(_serve, spec, rows, block.name, block.kinds))
         self._worker = self._driver.start()
 
     def send(self, call: str, *arguments: Any) -> None:
-        """Send the call, as in this process, but at the same time."""
+        """Start a call as in :meth:`LocalShard.send`."""
         self._driver.send(self._worker, (call, arguments))
 
     def wait(self) -> None:
-        """Wait until that is done.
+        """Wait for the call.
 
         Raises:
-            ClevrSkillsError: It went wrong.
+            ClevrSkillsError: The call failed.
         """
         found = self._driver.wait([self._worker], None)
         assert found is not None
@@ -66,13 +64,13 @@ class RemoteShard:
             raise ClevrSkillsError(f"a process of the vector environment died: {message}")
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self._driver.kill(self._worker)
         self._driver.close()
 
 
 class SharedArrays:
-    """Arrays in memory that processes share; with a name, in memory that another one made."""
+    """Arrays in shared memory, which is created unless a name is given."""
 
     def __init__(self, kinds: Sequence[Array], name: str = "") -> None:
         self.kinds = list(kinds)
@@ -88,18 +86,18 @@ class SharedArrays:
 
     @property
     def name(self) -> str:
-        """Name by which another process finds it."""
+        """Name of the shared memory."""
         return self._memory.name
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self.arrays.clear()
         if self._owned:
             self._memory.unlink()
 
 
 def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str, np.ndarray]:
-    """Return the part of some environments: from one to before another."""
+    """Return the rows of environments ``start`` to ``end - 1``."""
     return {name: array[start:end] for name, array in arrays.items()}
 
 
@@ -118,7 +116,7 @@ def _do(
 def _serve(
     spec: VectorSpec, rows: tuple[int, int], name: str, kinds: Sequence[Array]
 ) -> Callable[[Any], None]:
-    """Serve the calls in a worker process."""
+    """Return the handler of calls in a worker process."""
     block = SharedArrays(kinds, name)
     arrays = rows_of(block.arrays, *rows)
     batch = SceneBatch(spec, rows[1] - rows[0])
@@ -126,5 +124,5 @@ def _serve(
     def run(job: tuple[str, Sequence[Any]]) -> None:
         _do(batch, arrays, *job)
 
-    run.block = block  # type: ignore[attr-defined]  # as long as there are views of it
+    run.block = block  # type: ignore[attr-defined]  # keeps the memory alive
     return run

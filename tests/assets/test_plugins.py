@@ -85,9 +85,9 @@ def test_an_object_from_code(added):
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        ("pole", "object 'thing': it does not stand: the centre of mass is -"),
+        ("pole", "object 'thing': it is not stable: the center of mass is -"),
         ("hollow", "part 0 is not convex: some of its corners are inside"),
-        ("ghost", "what is seen stands .* mm out of the convex parts"),
+        ("ghost", "the visible mesh is .* mm outside the convex parts"),
         ("NUMBER", "is of type int; allowed: an Item, a function that builds a Solid, or"),
         ("missing", "object 'thing' = .*: AttributeError"),
     ],
@@ -149,7 +149,7 @@ def test_nodes_named_collision_are_the_parts_of_a_glb(tmp_path):
     ring = trimesh.creation.annulus(0.02, 0.05, 0.03)
     scene.add_geometry(ring, node_name="ring")
     scene.export(tmp_path / "ring.glb")
-    with pytest.raises(ClevrSkillsError, match="part 0 is not convex, it fills 8.% .*collision_0"):
+    with pytest.raises(ClevrSkillsError, match="part 0 is not convex: it fills 8.% .*collision_0"):
         mesh_files.read(tmp_path / "ring.glb")
     half = trimesh.creation.box((0.05, 0.02, 0.03))
     scene.add_geometry(half, node_name="collision_0", geom_name="collision_0")
@@ -193,7 +193,7 @@ def test_links_of_a_urdf_file_make_one_body(urdf):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('type="fixed"', 'type="revolute"', "joint 'hinge' is revolute; .* joints must be fixed"),
+        ('type="fixed"', 'type="revolute"', "joint 'hinge' is revolute; joints of an object must be fixed"),
         ("<box", "<capsule", "geometry <capsule>; allowed: box, cylinder, sphere, mesh"),
         ("</robot>", "", "cannot be read: ParseError"),
         ("lid.stl", "lost.stl", "cannot be read"),

@@ -21,7 +21,7 @@ def test_rows_have_a_length_and_a_type(tmp_path):
 def test_a_file_is_toml(tmp_path):
     path = tmp_path / "tints.toml"
     path.write_bytes(b"\xff")
-    with pytest.raises(ClevrSkillsError, match=r"tints.toml is no TOML"):
+    with pytest.raises(ClevrSkillsError, match=r"tints.toml is not valid TOML"):
         read_toml(path)
 
 

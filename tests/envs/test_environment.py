@@ -346,7 +346,7 @@ def test_a_goal_that_can_not_be_reached_any_more_is_told():
 def test_states_of_another_size_are_refused():
     env = make_env("sort")
     env.reset(seed=1)
-    with pytest.raises(ClevrSkillsError, match="a state of 3 numbers"):
+    with pytest.raises(ClevrSkillsError, match="the state has 3 entries"):
         base(env).set_state(base(env).get_state()[:, :3])
     env.close()
 

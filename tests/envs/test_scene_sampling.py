@@ -110,7 +110,7 @@ def test_when_nothing_fits_it_says_so(monkeypatch):
             raise LayoutError("too full")
 
     with pytest.raises(
-        ClevrSkillsError, match="pick, seed 4, split test: no fair scene in 3 draws"
+        ClevrSkillsError, match="pick, seed 4, split test: no valid scene in 3 attempts"
     ):
         draw_scene(Crowded(), 4, "test")
     assert len(calls) == 3

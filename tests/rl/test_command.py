@@ -187,7 +187,7 @@ def test_a_training_sets_out_from_another_one(tmp_path):
     for name in found:
         if name.startswith(("policy.", "critic.")):
             assert torch.equal(found[name], learned[name])
-    with pytest.raises(ClevrSkillsError, match="has the task trace, not pick"):
+    with pytest.raises(ClevrSkillsError, match="has task trace, not pick"):
         rl(args_of(tmp_path / "third", task="pick", begin_with=str(first)), Makes())
 
 

@@ -88,10 +88,10 @@ def test_the_same_seed_learns_the_same(learned, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"task": "tiles"}, "there is no reinforcement learning of tiles in ivispar"),
+        ({"task": "tiles"}, "tiles of ivispar does not support reinforcement"),
         ({"task": "pick"}, "pick is a task of suite clevrskills, not of ivispar"),
-        ({"robot": "panda"}, "--robot is an option of the suite clevrskills alone"),
-        ({"arg": ("a=1",)}, "--arg is an option of the suite clevrskills alone"),
+        ({"robot": "panda"}, "--robot applies to the suite clevrskills only"),
+        ({"arg": ("a=1",)}, "--arg applies to the suite clevrskills only"),
         ({"num_envs": 3}, "num_envs is 3; allowed: 7 or more"),
     ],
 )

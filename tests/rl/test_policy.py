@@ -115,5 +115,5 @@ def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
         evaluate(args)
     assert not (tmp_path / "out" / "run.json").exists()
     source = PolicySource(f"rl:{tmp_path}")
-    with pytest.raises(ClevrSkillsError, match="is no training of `clevrskills rl`"):
+    with pytest.raises(ClevrSkillsError, match="is not a training run of `clevrskills rl`"):
         source.make()

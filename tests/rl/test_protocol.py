@@ -77,7 +77,7 @@ def test_trainings_evaluations_and_the_table(
     assert [request.tasks for request in evaluated] == [("pick",), ("pick",)]
     assert evaluated[0].policy == f"rl:{tmp_path}/pick-0/training"
     shown = capsys.readouterr().out
-    assert "train: interquartile mean 50.0 [25.0, 75.0] % of 2 trainings, 1 of 12 tasks" in shown
+    assert "train: interquartile mean 50.0 [25.0, 75.0] % of 2 training runs, 1 of 12 tasks" in shown
     results = json.loads((tmp_path / RESULTS_FILE).read_text())
     assert [(row["task"], row["seed"]) for row in results["trainings"]] == [
         ("pick", 0),
@@ -103,9 +103,9 @@ def test_trainings_evaluations_and_the_table(
     ("changes", "message"),
     [
         ({"task": "sort"}, "sort"),
-        ({"ppo": PPOConfig(gamma=0.5)}, "--gamma is decided by the protocol states"),
-        ({"total_steps": 5}, "--total-steps is decided by the protocol"),
-        ({"seed": 3}, "--seed is decided by the protocol"),
+        ({"ppo": PPOConfig(gamma=0.5)}, "--gamma is set by the protocol states"),
+        ({"total_steps": 5}, "--total-steps is set by the protocol"),
+        ({"seed": 3}, "--seed is set by the protocol"),
         ({"arg": ("num_objects=1",)}, "--arg is decided"),
         ({"seeds": ()}, "--seeds"),
         ({"evaluate_episodes": 0}, "--evaluate-episodes must be at least 1"),

@@ -41,7 +41,7 @@ def test_a_bank_has_what_it_lacks_from_another_one(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("[push.seen]", "[push.seen", "pushes.toml is no TOML: Expected ']'"),
+        ("[push.seen]", "[push.seen", "pushes.toml is not valid TOML: Expected ']'"),
         ('paper = "Push {thing:words}."', "", "pushes.toml: push.paper is missing"),
         ("paper =", "papers =", "unknown entry of .*pushes.toml: push 'papers'; allowed: like, sl"),
         ("terse =", "curt =", "unknown entry of .*push.seen 'curt'; allowed: terse, plain, elab"),

@@ -1,4 +1,4 @@
-"""Objects and fittings whose points are computed."""
+"""Objects and fittings with computed points."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def cutting_board() -> Solid:
 
 @entry("stool", density=500)
 def stool() -> Solid:
-    """Build a low round stool on four legs that stand out."""
+    """Build a low round stool on four splayed legs."""
     low, high = rounded_rectangle(15, 15, 3), rounded_rectangle(17, 17, 3)
     leg = loft(
         [([(x + 38, y + 38) for x, y in low], 0.0), ([(x + 31, y + 31) for x, y in high], 46.0)]
@@ -127,7 +127,7 @@ def toy_car() -> Solid:
 
 @entry("camera", density=500)
 def camera() -> Solid:
-    """Build a camera with its lens towards the viewer."""
+    """Build a camera with the lens towards the viewer."""
     lens = prism(circle(21, 16), 12, 18) + prism(circle(17, 16), 10, 30)
     body = box(96, 36, 56) + prism(rectangle(26, 30), 9).moved(-33, 0, 56)
     button = prism(circle(7, 12, 36), 2, 56)
@@ -204,6 +204,6 @@ def _hexagonal_prism() -> Solid:
 
 @entry("zone frame", density=500, into=FITTINGS)
 def _zone_frame() -> Solid:
-    """Build a frame, 7 mm broad, around a square of 100 mm; things lie on it as on a mat."""
+    """Build a visual frame of width 7 mm around a square of 100 mm, flat like a mat."""
     outside, inside = (rectangle(100, 100), rectangle(86, 86))
     return Solid(prism(Outline(outside, (inside,)), 1).patches, prism(outside, 1).parts)

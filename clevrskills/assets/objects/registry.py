@@ -1,4 +1,4 @@
-"""Registry of objects: their builders, by name."""
+"""Registry of object builders."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ Builder = Callable[[], Solid]
 
 @dataclass(frozen=True)
 class Item:
-    """Builder of an object (in millimetres) and its density in kg/m^3."""
+    """Builder of an object (in millimeters) and its density in kg/m^3."""
 
-    build: Builder  # draws it
-    density: float  # its density
-    # of an object that another distribution adds: what draws it in the tasks of that distribution,
-    # such as ``("train.top", "test.top")``; nothing else ever draws it
+    build: Builder
+    density: float
+    # pools of an object of another distribution in the tasks of that distribution, such as
+    # ``("train.top", "test.top")``
     pools: tuple[str, ...] = ()
 
 
 CATALOGUE: dict[str, Item] = {}
 FITTINGS: dict[str, Item] = {}
-"""Objects, and what tasks put into a scene besides them, that Python modules add."""
+"""Objects, and fittings of scenes, registered by Python modules."""
 
 
 def entry(
     name: str, density: float, into: dict[str, Item] = CATALOGUE
 ) -> Callable[[Builder], Builder]:
-    """Put the decorated builder into the catalogue, or among the fittings."""
+    """Register the decorated builder in the catalogue or the fittings."""
 
     def register(build: Builder) -> Builder:
         into[name] = Item(build, density)
@@ -48,7 +48,7 @@ def catalogue() -> Mapping[str, Item]:
 
 @cache
 def fittings() -> Mapping[str, Item]:
-    """Return by name what tasks put into a scene besides objects; no split draws it."""
+    """Return the fittings of scenes by name, which are in no split."""
     return {**_items("fittings.toml"), **FITTINGS}
 
 

@@ -1,4 +1,4 @@
-"""Kinds of failure events, and which of an episode's events comes first."""
+"""Kinds of failure events, and the first failure of an episode."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,42 +19,39 @@ KINDS = {
     "not approached": "the gripper came near nothing that the goal asks to handle",
     "idle": "the arm stood still",
 }
-"""Events of an episode, with their meaning."""
+"""Kinds of events with descriptions."""
 LASTING = (
     *("wrong grasp", "dropped", "misplaced", "missed", "toppled", "swept", "out of workspace"),
     *("undone", "unsolvable"),
 )
-"""Kinds that change what is on the table or what can be achieved, and misses. The others do not
-need to matter, so they are named as the cause of a failure only where none of these happened."""
+"""Kinds with lasting consequences, and misses. The others may be harmless, so they count as the
+cause of a failure only if none of these occurred."""
 NOTHING = "nothing noted"
-"""In place of a kind: an episode failed, and none of its events explains it."""
+"""Kind of a failed episode without events."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Event that went wrong in an episode."""
+    """Failure event of an episode."""
 
     kind: str  # one of :data:`KINDS`
-    step: int  # control step after which it was so, from 1
-    object: str = ""  # key of the body it is about; ``table``; or empty
-    # path of the leaf of the goal tree that was to be achieved then, or that was undone, e.g.
-    # ``set/1.inside``; empty: none was
+    step: int  # control step after which it was detected, from 1
+    object: str = ""  # key of the body, ``table`` or empty
+    # path of the next or the undone leaf of the goal tree, e.g. ``set/1.inside``; empty: none
     goal: str = ""
-    detail: str = ""  # more in words, e.g. why the goal is unsolvable
+    detail: str = ""  # description, e.g. why the goal is unsolvable
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data without what is empty."""
+        """Return JSON data without empty entries."""
         return {name: value for name, value in asdict(self).items() if value != ""}
 
 
 def first_failure(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the event where an episode began to fail: the earliest of the :data:`LASTING` kinds;
-    if there is none, the earliest of all. ``None``: there are no events.
-
-    Of one step, the kind that comes first in :data:`KINDS` counts.
+    """Return the earliest event of the :data:`LASTING` kinds, or else the earliest of all; ``None``
+    without events. Ties are broken by the order of :data:`KINDS`.
 
     Args:
-        events: As :meth:`Event.to_json` has them.
+        events: Data of :meth:`Event.to_json`.
 
     Raises:
         ValueError: A kind is unknown.

@@ -1,6 +1,6 @@
-"""Watcher of tabletop episodes: tells failure events from the simulator and the goal tree.
+"""Watcher of tabletop episodes: detects failure events from the simulator and the goal tree.
 
-It looks once per control step, whatever the policy acts by, and changes nothing.
+It is called once per control step, for every action interface, and has no side effects.
 """
 
 from __future__ import annotations
@@ -26,42 +26,41 @@ from clevrskills.predicates.traced import Traced
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 DROP_M = 0.02
-"""Height above everything below, after the control step in which a body is let go, from which it
-was dropped: the oracle sets bodies down with less than 0.5 cm."""
+"""Clearance of a body after the control step of its release, above which it was dropped; the oracle
+releases bodies below 0.5 cm."""
 TOPPLE_RAD = radians(45)
-"""Tilt against the start from which a body has tipped over: half of the way to its side."""
+"""Tilt from the initial orientation above which a body has tipped over."""
 SWEPT_M = 0.05
-"""Distance of a slide that counts as swept away: half the size of the usual object."""
+"""Sliding distance above which a body was swept away: half the size of a typical object."""
 CARRIED_M = 0.01
-"""Motion of a body after which it is tested whether what is held carries it."""
+"""Motion of a body above which it may be carried by the held body."""
 NEAR_M = 0.10
-"""Distance between cups and body, or between the tool and where a goal in the air is met, within
-which it was approached: the size of the usual object."""
+"""Distance between cups and body, or between the tool and a target in the air, below which it was
+approached: the size of a typical object."""
 CARRIER_SHARE = 0.5
-"""Share of a body's weight from which another one carries it."""
+"""Share of the weight of a body above which another body carries it."""
 IDLE_S, IDLE_M, IDLE_COS = 3.0, 0.005, cos(radians(1.0) / 2)
-"""The arm is idle if it moves no further and turns no more than this for so long."""
+"""Duration, motion and cosine of half the rotation below which the arm is idle."""
 HELD_S, UNDONE_M, UNDONE_COS = 0.25, 0.02, cos(radians(20) / 2)
-"""Time for which a part of the goal must hold, and motion of its bodies that then undoes it:
-a body that is bumped and comes to rest again undoes nothing."""
+"""Time for which a part of the goal must have held, and motion of its bodies that undoes it."""
 APART_S = 0.5
-"""Time without contact after which a further collision of the same pair counts."""
+"""Time without contact after which another collision of the same pair counts."""
 FALLEN_M = -0.05
-"""Height of a body's origin below which it is off the table."""
+"""Height of the origin of a body below which it is off the table."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Bodies of a goal, by slot and role."""
+    """Slots of the bodies of a goal by role."""
 
-    handled: frozenset[int]  # those that the robot is to take, push, touch or throw
-    named: frozenset[int]  # those that any part of the goal names
-    unsettled: frozenset[int]  # those that may slide, fly or fall over
-    avoided: frozenset[int]  # those that the robot must not touch
+    handled: frozenset[int]  # to be grasped, pushed, touched or thrown
+    named: frozenset[int]  # named by any part of the goal
+    unsettled: frozenset[int]  # may slide, fly or fall over
+    avoided: frozenset[int]  # must not be touched by the robot
 
     @classmethod
     def of(cls, tree: list[Node], count: int, env: int = 0) -> Roles:
-        """Return the roles of a goal tree in one environment, of so many slots."""
+        """Return the roles of a goal tree in one environment with ``count`` slots."""
         handled, named, unsettled, avoided = set[int](), set[int](), set[int](), set[int]()
         for node in tree:
             predicate = node.predicate
@@ -73,7 +72,7 @@ class Roles:
                 named |= _slots_of(predicate, predicate.bodies(), env)
                 handled |= _handled(predicate, env)
                 unsettled |= _slots_of(predicate, predicate.unsettles, env)
-        slots = {*range(count)}  # predicates of others may count what are no slots
+        slots = {*range(count)}  # predicates of other distributions may have other indices
         found = (handled, named | avoided, unsettled, avoided - handled)
         return cls(*(frozenset(each & slots) for each in found))
 
@@ -98,13 +97,10 @@ def _slots(values: torch.Tensor, env: int) -> set[int]:
 
 
 class TabletopWatcher:
-    """Watcher of one episode, from the state of an environment after its reset.
-
-    Args:
-        env: The environment.
+    """Watcher of one episode of an environment that was reset.
 
     Attributes:
-        events: What went wrong so far, in order.
+        events: Failure events so far, in order.
     """
 
     def __init__(self, env: RecorderView) -> None:
@@ -121,36 +117,36 @@ class TabletopWatcher:
         self._workspace = env.setting.workspace
         pose = self._world.body_pose[0].numpy()
         self._upright = {k: _up_row(pose[k, 3:]) for k in self._movable}
-        self._rest = {k: pose[k, :2].copy() for k in self._movable}  # where each was left
+        self._rest = {k: pose[k, :2].copy() for k in self._movable}  # last resting positions
         self._inside = {k for k in self._movable if self._reaches(pose[k])}
         self._held = int(self._world.held[0])
-        self._moving = {self._held} - {-1}  # held, flying, falling: not left anywhere yet
-        self._reported = set[tuple[str, int]]()  # reported once until it is over
-        self._touching = dict[tuple[int, int], int]()  # pairs of collisions, and the step
-        self._met = [0] * len(self._leaves)  # steps for which leaves hold
-        self._done: dict[int, NDArray[Any]] = {}  # where everything was when they held last
-        self._lost: dict[int, int] = {}  # since when they do not
+        self._moving = {self._held} - {-1}  # held, flying or falling
+        self._reported = set[tuple[str, int]]()  # ongoing events, reported once
+        self._touching = dict[tuple[int, int], int]()  # last step of collisions by pair
+        self._met = [0] * len(self._leaves)  # number of steps for which leaves have held
+        self._done: dict[int, NDArray[Any]] = {}  # poses when leaves last held
+        self._lost: dict[int, int] = {}  # first step at which leaves no longer held
         self._note_goal()
         self._path = [self._tool()[:3]]
-        self._still = 0, self._tool()  # since when the arm stands here
+        self._still = 0, self._tool()  # last step with motion, and the pose
         ghosts = {k for k, body in enumerate(bodies) if body and body.ghost}
         self._tangible = sorted(self.roles.handled - ghosts)
-        self._nearest = np.inf, 0, -1  # distance of the cups, the step, the body
-        self._reached = self._held >= 0  # whether what is to be handled was touched
+        self._nearest = np.inf, 0, -1  # distance of the cups, step, body
+        self._reached = self._held >= 0  # whether a handled body was touched
         in_air = (Traced, EndEffectorAtPosition)
         self._in_air = any(isinstance(node.predicate, in_air) for node in self._leaves)
-        self._aim: Leaf | None = None  # next goal of the tool in the air
-        self._aim_nearest = np.inf, 0  # distance of the tool beyond the tolerance, and the step
-        self._falling = dict[int, set[int]]()  # let go, not at rest yet; what they touched since
-        self._astray: dict[int, Event] = {}  # let go, and at rest where no goal has it
+        self._aim: Leaf | None = None  # next target of the tool in the air
+        self._aim_nearest = np.inf, 0  # distance of the tool beyond the tolerance, step
+        self._falling = dict[int, set[int]]()  # released, not yet at rest; contacts since
+        self._astray: dict[int, Event] = {}  # released, and at rest away from all targets
         self._approach(pose)
         self._contact: int | None = None
         env.after_step.append(self._look)
 
-    # ---- what it tells ----
+    # ---- results ----
 
     def finish(self) -> None:
-        """End the episode: add the events that only its end reveals."""
+        """End the episode and add events that are only known at its end."""
         near_m, step, slot = self._nearest
         if self._step and self._tangible and not self._reached:
             near = near_m <= NEAR_M
@@ -164,8 +160,8 @@ class TabletopWatcher:
         self.events.sort(key=lambda event: (event.step, order.index(event.kind)))
 
     def trajectory(self) -> dict[str, float]:
-        """Return measures of the path of the tool centre point: ``path_m``, ``sparc`` and, if the
-        robot touched a body, ``first_contact_s``; nothing before the first step.
+        """Return measures of the path of the tool center point: ``path_m``, ``sparc`` and, if the
+        robot touched a body, ``first_contact_s``; empty before the first step.
         """
         if len(self._path) < 2:
             return {}
@@ -179,7 +175,7 @@ class TabletopWatcher:
             found["first_contact_s"] = round(self._contact / CONTROL_HZ, 6)
         return found
 
-    # ---- one look per control step ----
+    # ---- updates per control step ----
 
     def _look(self) -> None:
         self._step += 1
@@ -267,7 +263,7 @@ class TabletopWatcher:
             self._once("out of workspace", slot)
 
     def _note_rest(self, slot: int) -> None:
-        """Note where a body that was let go has come to rest."""
+        """Update a released body that came to rest."""
         if slot not in self._falling:
             return
         touched = self._falling.pop(slot)
@@ -315,13 +311,13 @@ class TabletopWatcher:
         elif self._step - since >= IDLE_S * CONTROL_HZ:
             self._once("idle", -1, step=since + 1)
 
-    # ---- questions ----
+    # ---- queries ----
 
     def _tool(self) -> NDArray[Any]:
         return self._world.end_effector_pose[0].double().numpy()
 
     def _carried(self, slot: int, held: int) -> bool:
-        """Return whether what is held carries a body, directly or by others."""
+        """Return whether the held body carries a body, directly or through others."""
         if held < 0:
             return False
         below, known = [held], {held}
@@ -340,20 +336,20 @@ class TabletopWatcher:
         before, now = self._done[leaf], self._world.body_pose[0].numpy()
         predicate = self._leaves[leaf].predicate
         if not isinstance(predicate, PhysicalPredicate):
-            return True  # it does not say which
+            return True  # the body is unknown
         slots = sorted(_handled(predicate) & self.roles.handled)
         gone_m = np.linalg.norm(now[slots, :3] - before[slots, :3], axis=-1)
         turned = np.abs((now[slots, 3:] * before[slots, 3:]).sum(-1))
         return bool((gone_m > UNDONE_M).any() or (turned < UNDONE_COS).any())
 
     def _reaches(self, pose: NDArray[Any]) -> bool:
-        """Return whether the gripper reaches a body's place."""
+        """Return whether the gripper reaches the position of a body."""
         x, y = float(pose[0]), float(pose[1])
         return hypot(x - self._workspace.base_x_m, y) <= self._workspace.reach_m[1]
 
     def _place_elsewhere(self, slot: int) -> str:
-        """Return the path of a part of the goal that asks for a body to be elsewhere; empty: there
-        is none, or the body is where another part has it, or had it before.
+        """Return the path of a part of the goal that requires a body elsewhere; empty if there is
+        none, or if the body is where another part requires or required it.
         """
         goal, outcome, found = self._env.goal, self._env.outcome, ""
         for status in leaf_status(goal, outcome):
@@ -367,7 +363,7 @@ class TabletopWatcher:
         return found
 
     def _carrier(self, slot: int) -> int:
-        """Return the body that carries most of another one's weight, -1: none does."""
+        """Return the body that carries most of the weight of another one, -1 for none."""
         slots = torch.arange(len(self._world.keys))
         others = slots[slots != slot]
         share = self._world.supports(others[None], torch.full_like(others, slot)[None])[0]
@@ -375,8 +371,8 @@ class TabletopWatcher:
         return int(others[best]) if best >= 0 and share[best] > CARRIER_SHARE else -1
 
     def _approach(self, pose: NDArray[Any]) -> None:
-        """Note how near the cups are to what is to be handled, by the spheres around bodies, and
-        the tool to its next goal in the air.
+        """Update the distances of the cups from handled bodies, by bounding spheres, and of the
+        tool from its next target in the air.
         """
         place = self._tool()[:3]
         if self._tangible and not self._reached:
@@ -404,7 +400,7 @@ class TabletopWatcher:
     # ---- events ----
 
     def _once(self, kind: str, slot: int, **more: Any) -> bool:
-        """Record an event unless it was recorded and is not over."""
+        """Record an event unless it is ongoing."""
         new = (kind, slot) not in self._reported
         if new:
             self._reported.add((kind, slot))
@@ -422,6 +418,6 @@ class TabletopWatcher:
 
 
 def _up_row(quaternion: NDArray[Any]) -> NDArray[Any]:
-    """Return the world up in the frame of a body with an orientation w, x, y, z, (3,)."""
+    """Return the world up vector (3,) in the frame of a body with an orientation w, x, y, z."""
     w, x, y, z = quaternion.astype(float)
     return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])

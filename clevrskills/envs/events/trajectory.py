@@ -1,4 +1,4 @@
-"""Measures of a trajectory: length of the path, smoothness, time to the first contact."""
+"""Measures of a trajectory: path length and smoothness."""
 
 from collections.abc import Sequence
 
@@ -8,37 +8,34 @@ from numpy.typing import NDArray
 PADDING = 4
 CUTOFF_HZ = 10.0
 LEAST_AMPLITUDE = 0.05
-"""As Balasubramanian et al. (2015) chose them: powers of two by which the spectrum is refined, the
-highest frequency, and the share of the largest amplitude from which one counts."""
+"""Parameters of Balasubramanian et al. (2015): zero padding in powers of two, highest frequency,
+and amplitude threshold as a share of the largest one."""
 
 
 def path_length_m(positions: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> float:
-    """Return the length of the path through positions (n, 3) in metres; 0 for fewer than two."""
+    """Return the length of the path through positions (n, 3) in meters; 0 for fewer than two."""
     places = np.asarray(positions, float).reshape(-1, 3)
     return float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
 
 
 def spectral_arc_length(speed: Sequence[float] | NDArray[np.float64], rate_hz: float) -> float:
-    """Return SPARC, how smooth a movement is: about -1.4 for one straight reach, less for jerky
-    ones.
+    """Return the smoothness of a movement, SPARC: about -1.4 for a straight reach, lower for jerky
+    movements, 0 without motion.
 
-    The negative length of the curve that the amplitudes of the speed's spectrum draw, both axes
-    scaled to 1, up to the last frequency that counts (Balasubramanian, Melendez-Calderon,
-    Roby-Brami, Burdet 2015, "On the analysis of movement smoothness", section on SPARC).
+    It is the negative arc length of the normalized amplitude spectrum of the speed, up to the last
+    frequency above the threshold (Balasubramanian, Melendez-Calderon, Roby-Brami, Burdet 2015, "On
+    the analysis of movement smoothness", section on SPARC).
 
     Args:
         speed: Speeds, (n,).
-        rate_hz: How many of them there are in a second.
-
-    Returns:
-        SPARC; 0 where nothing moves.
+        rate_hz: Sampling rate.
 
     Raises:
-        ValueError: There is no speed.
+        ValueError: ``speed`` is empty.
     """
     values = np.asarray(speed, float)
     if not len(values):
-        raise ValueError("no speed is given")
+        raise ValueError("speed is empty")
     size = 2 ** (int(np.ceil(np.log2(len(values)))) + PADDING)
     frequency = np.arange(size) * rate_hz / size
     amplitude = np.abs(np.fft.fft(values, size))

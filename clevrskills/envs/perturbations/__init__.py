@@ -1,4 +1,4 @@
-"""Axes of robustness: ways to perturb a frozen episode, each in five levels."""
+"""Axes of robustness: perturbations of frozen episodes with five levels each."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ AXES: Mapping[str, TabletopAxis] = {
         physical.DISTURBANCE,
     )
 }
-"""All axes by name, in the order in which they are applied."""
+"""All axes by name, in order of application."""
 
 
 def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
-    """Perturb an episode along some axes; at level 0, or along none, it is the same episode.
+    """Return an episode perturbed along some axes; level 0 changes nothing.
 
-    What is drawn depends on the seed and the task alone, and is the same at every level but for its
-    size, so that the levels of an axis are steps on one way.
+    Random numbers depend only on seed, task and axis, so the levels of an axis differ only in the
+    size of the change.
 
     Args:
         episode: A clean episode.
         levels: Level of each axis.
 
     Raises:
-        UnknownNameError: There is no such axis.
-        ClevrSkillsError: There is no such level.
-        PerturbationError: The episode has no such perturbation.
+        UnknownNameError: An axis is unknown.
+        ClevrSkillsError: A level does not exist.
+        PerturbationError: The episode does not support a perturbation.
     """
     for name in levels:
         if name not in AXES:
@@ -76,7 +76,7 @@ def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
 
 
 def _prompt(draft: Draft) -> Prompt:
-    """Return the prompt of a perturbed episode: in its own wording unless another is drawn."""
+    """Return the prompt of a perturbed episode."""
     clean = draft.clean
     same = draft.layout is clean.layout and draft.robot == clean.robot
     if same and draft.wording is None:

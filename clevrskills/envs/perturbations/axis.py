@@ -1,4 +1,4 @@
-"""Axis of robustness and the greatest change at each of its levels."""
+"""Axis of robustness and the largest change at each level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clevrskills.sim.setting import Setting
 from clevrskills.tasks import Layout, Task
 
 LEVELS = (1, 2, 3, 4, 5)
-"""Levels of an axis; 0 is the clean episode."""
+"""Levels of an axis; 0 means the clean episode."""
 Range = Mapping[str, float]
 
 
@@ -24,16 +24,15 @@ class PerturbationError(ClevrSkillsError):
 
 @dataclass
 class Draft:
-    """An episode while it is perturbed."""
+    """Episode being perturbed."""
 
-    clean: EpisodeSpec  # the episode that it is made of
-    task: Task  # its task
-    layout: Layout  # the bodies
+    clean: EpisodeSpec
+    task: Task
+    layout: Layout
     robot: str  # key of the robot
-    wording: int | None = None  # which of the task's wordings asks for it; ``None``: its own
-    # what changes the words of its prompt; ``None``: nothing
-    misspell: Callable[[str], str] | None = None
-    # fields of its :class:`~clevrskills.sim.conditions.Conditions`
+    wording: int | None = None  # index of the wording; ``None``: that of the clean episode
+    misspell: Callable[[str], str] | None = None  # changes the text of the prompt
+    # fields of :class:`~clevrskills.sim.conditions.Conditions`
     conditions: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -42,34 +41,32 @@ class Draft:
         return self.task.setting
 
     def present(self) -> list[int]:
-        """Return slots of the bodies that are not held at the start."""
+        """Return the slots of bodies that are not held at the start."""
         held = self.layout.in_gripper
         return [k for k, body in enumerate(self.layout.bodies) if body and k != held]
 
     def free(self) -> list[int]:
-        """Return the slots of bodies that can be taken elsewhere."""
+        """Return the slots of movable bodies that are not held at the start."""
         bodies = self.layout.bodies
         return [k for k in self.present() if (body := bodies[k]) and body.movable]
 
 
 @dataclass(frozen=True)
 class TabletopAxis:
-    """A way to perturb episodes."""
+    """Axis of perturbations."""
 
-    name: str  # its name
-    levels: Sequence[Range]  # greatest change at each level, by name
-    # whether it changes images, which the oracle, as it knows the state, does not need
-    visual: bool
-    physical: bool  # whether it changes the physics, so that the oracle must solve it anew
-    # changes a draft at a level, with a random generator; it is the same generator at every level,
-    # so that higher levels go further the same way
+    name: str
+    levels: Sequence[Range]  # largest change at each level, by quantity
+    visual: bool  # whether it changes images
+    physical: bool  # whether it changes the physics, so the oracle must solve the episode again
+    # changes a draft, given the largest change and a generator that is the same at every level
     draw: Callable[[Draft, Range, np.random.Generator], None]
 
     def range_of(self, level: int) -> Range:
-        """Return the greatest change at a level.
+        """Return the largest change at a level.
 
         Raises:
-            ClevrSkillsError: There is no such level.
+            ClevrSkillsError: The level does not exist.
         """
         if not 1 <= level <= len(self.levels):
             count = len(self.levels)
@@ -79,7 +76,7 @@ class TabletopAxis:
 
 
 def steps_of(**greatest: float) -> tuple[Range, ...]:
-    """Return five levels that rise evenly to the greatest."""
+    """Return five levels that rise linearly to the largest change."""
     return tuple(
         {name: round(value * level / len(LEVELS), 6) for name, value in greatest.items()}
         for level in LEVELS

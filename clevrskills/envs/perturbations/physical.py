@@ -1,4 +1,4 @@
-"""Axes of the physics: start of the robot, layout, clutter, disturbances, another arm."""
+"""Physical axes: initial joint angles, layout, clutter, disturbances, embodiment."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,18 +31,18 @@ from clevrskills.tasks.layout import Layout, LayoutError, TableLayout
 
 TRIES = 60
 HAND_M = 0.05
-"""Room around what is set down that the hand takes."""
+"""Clearance for the gripper around the target of a body."""
 FRICTION = 1.0
-"""Of bodies on the table, as the simulation has it."""
+"""Friction between bodies and table in the simulation."""
 UPRIGHT_RAD = 1e-3
 OTHER_ARM = {"xarm6": "panda", "panda": "xarm6"}
 
 
 def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw other joint angles at the start, without collisions; a held object goes along.
+    """Sample collision-free initial joint angles; a held object moves along.
 
     Raises:
-        PerturbationError: Nothing is clear.
+        PerturbationError: No sample is collision-free.
     """
     world = scene_of(draft.task, draft.layout, draft.robot).start
     usual = draft.setting.qpos_at_start(draft.robot)
@@ -53,35 +53,35 @@ def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) 
             home = NeutralPose.at(draft.robot, qpos)
             try:
                 world = scene_of(draft.task, draft.layout, draft.robot, home=home).start
-            except LayoutError:  # what is held is out of view
+            except LayoutError:  # the held body is out of view
                 continue
         if arm_surface(draft.robot).clear(qpos, world, CLEARANCE_M):
             draft.conditions["start_qpos"] = tuple(qpos.tolist())
             return
-    raise PerturbationError(f"the arm is clear of nothing in {TRIES} draws")
+    raise PerturbationError(f"no collision-free start of the arm in {TRIES} attempts")
 
 
 def draw_layout(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw places and turns of bodies that stand free on the table; where there are none, furniture
+    """Sample positions and rotations of free-standing bodies or, if there are none, of furniture
     such as areas and obstacles.
 
     Raises:
-        PerturbationError: None stands free, or nothing fits.
+        PerturbationError: No body is free-standing, or no layout is valid.
     """
     standing = _standing_free(draft, draft.free()) or _standing_free(draft, draft.present())
     if not standing:
-        raise PerturbationError("nothing stands free on the table")
+        raise PerturbationError("no body stands free on the table")
     for _ in range(TRIES):
         layout = _shifted(draft, standing, most, generator)
         if layout is not None and _is_fair(draft, layout):
             draft.layout = layout
             return
-    raise PerturbationError(f"no other layout fits in {TRIES} draws")
+    raise PerturbationError(f"no other valid layout in {TRIES} attempts")
 
 
 def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
-    """Return the slots of bodies that are upright, and on or below nothing; what can be taken
-    elsewhere also stands on the table.
+    """Return the slots of upright bodies with nothing above or below; movable ones must stand on
+    the table.
     """
     found = []
     for k in slots:
@@ -94,7 +94,7 @@ def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
 
 
 def _overlapped(draft: Draft, slot: int) -> bool:
-    """Return whether another body is above or below, seen from above."""
+    """Return whether another body is above or below a body."""
     table = TableLayout(np.random.default_rng(0), gap_m=0.0, camera=draft.setting.main_camera)
     own = draft.layout.slot(slot)
     table.take(own.geometry, own.pose[0], own.pose[1], _yaw(own))
@@ -108,7 +108,7 @@ def _overlapped(draft: Draft, slot: int) -> bool:
 def _shifted(
     draft: Draft, slots: list[int], most: Range, generator: np.random.Generator
 ) -> Layout | None:
-    """Return the layout with some bodies elsewhere; ``None``: they do not fit."""
+    """Return the layout with some bodies moved; ``None`` if they do not fit."""
     table = TableLayout(generator, gap_m=0.01, camera=draft.setting.main_camera)
     bodies = list(draft.layout.bodies)
     for k, body in enumerate(bodies):
@@ -140,11 +140,10 @@ def _is_fair(draft: Draft, layout: Layout) -> bool:
 
 
 def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw further objects on the table, of shapes and textures that nothing else has, and not
-    where the task's own are to go.
+    """Sample additional objects with unused shapes and textures, away from targets of the task.
 
     Raises:
-        PerturbationError: There is no room.
+        PerturbationError: There is not enough space.
     """
     count = int(most["objects"])
     present = [*filter(None, draft.layout.bodies), *draft.layout.examples]
@@ -184,9 +183,7 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
 
 
 def _goals(draft: Draft) -> Iterator[tuple[float, float, float]]:
-    """Yield discs, middle and radius in metres, that bodies and the hand take where a part of the
-    goal has them go.
-    """
+    """Yield disks (x, y, radius in meters) occupied by bodies and gripper at their targets."""
     scene = scene_of(draft.task, draft.layout, draft.robot)
     stages = keystep_scenes(scene.goal, scene.start, draft.layout)
     for before, after in pairwise(stages):
@@ -197,7 +194,7 @@ def _goals(draft: Draft) -> Iterator[tuple[float, float, float]]:
 
 
 def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw pushes, lost grasps, late, lost and wrong actions."""
+    """Sample pushes, lost grasps, and delayed, dropped and scaled actions."""
     happens = []
     limit = min(draft.task.max_steps, 120)
     steps = generator.permutation(limit).tolist()
@@ -227,12 +224,12 @@ def draw_embodiment(draft: Draft, most: Range, generator: np.random.Generator) -
     """Replace the arm by the other one.
 
     Raises:
-        PerturbationError: It cannot do the task.
+        PerturbationError: The other arm cannot do the task.
     """
     del most, generator
     other = OTHER_ARM.get(draft.robot)
     if other not in draft.task.all_robots:
-        raise PerturbationError(f"no other arm does {draft.task.key}")
+        raise PerturbationError(f"no other arm supports {draft.task.key}")
     draft.robot = other
     if not _is_fair(draft, draft.layout):
         raise PerturbationError(f"the {other} cannot do it from this start")

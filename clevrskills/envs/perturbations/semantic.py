@@ -1,4 +1,4 @@
-"""Axes of names and sentences: textures of the same shapes, language."""
+"""Semantic axes: textures and language."""
 
 import re
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from clevrskills.envs.perturbations.axis import Draft, PerturbationError, Range,
 from clevrskills.sim.body import Body
 
 APART = 15.0
-"""Least distance of the mean colors of two textures of a scene, in CIELAB."""
+"""Smallest distance in CIELAB between the mean colors of two textures of a scene."""
 TRIES = 40
 _WORD = re.compile(r"\{[^}]*\}|[A-Za-z]+")
 SHORT = 4
-"""Words below this length stay as they are."""
+"""Words below this length are not misspelt."""
 MEANT = (
     "left right front back behind above below over under between beside around inside outside "
     "towards toward away near north south east west clockwise counterclockwise counter degrees "
@@ -27,7 +27,7 @@ MEANT = (
     "smaller bigger larger taller smallest biggest same other another different opposite "
     "without touching until every each none both"
 )
-"""Words that carry what is asked for."""
+"""Words that carry the meaning of an instruction."""
 
 
 @cache
@@ -37,15 +37,15 @@ def mean_lab(name: str) -> tuple[float, float, float]:
 
 
 def looks_apart(one: str, other: str) -> bool:
-    """Return whether two textures can't be taken for each other."""
+    """Return whether two textures are distinguishable."""
     return dist(mean_lab(one), mean_lab(other)) >= APART
 
 
 def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw textures that training does not show in place of some, the same for the same.
+    """Replace some textures consistently by textures unseen in training.
 
     Raises:
-        PerturbationError: None looks different enough.
+        PerturbationError: No textures are distinguishable.
     """
     bodies = [*filter(None, draft.layout.bodies), *draft.layout.examples]
     worn = list(dict.fromkeys(body.texture for body in bodies if body.texture))
@@ -62,7 +62,7 @@ def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> N
         if len(swap) == len(chosen):
             break
     else:
-        raise PerturbationError("no textures that look different enough")
+        raise PerturbationError("no distinguishable textures")
 
     def worn_now(body: Body) -> Body:
         return replace(body, texture=swap.get(body.texture or "", body.texture))
@@ -75,10 +75,10 @@ def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> N
 
 
 def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw another wording, perhaps one that training does not show, perhaps misspelt.
+    """Sample another wording, at high levels held out and misspelt.
 
     Raises:
-        PerturbationError: The task has no other.
+        PerturbationError: The task has no other wording.
     """
     wordings = draft.task.wordings(draft.layout)
     styles = ("terse", "plain") if most["plain"] else ("terse", "plain", "elaborate")
@@ -97,7 +97,9 @@ def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> 
 
 
 def misspeller(count: int, generator: np.random.Generator) -> Callable[[str], str]:
-    """Return a misspeller of so many words of a text, but for names, directions and numbers."""
+    """Return a function that misspells ``count`` words of a text, except names, directions and
+    numbers.
+    """
 
     def misspell(text: str) -> str:
         words = [
@@ -117,7 +119,7 @@ def misspeller(count: int, generator: np.random.Generator) -> Callable[[str], st
 
 
 def _wrong(word: str, generator: np.random.Generator) -> str:
-    """Return a word with two letters swapped, or one lost or doubled, its first one kept."""
+    """Return a word with two letters swapped, or one dropped or doubled, after the first."""
     k = int(generator.integers(1, len(word) - 1))
     kind = int(generator.integers(3))
     if kind == 0 and word[k] != word[k + 1]:
@@ -127,7 +129,7 @@ def _wrong(word: str, generator: np.random.Generator) -> str:
 
 @cache
 def _protected() -> frozenset[str]:
-    """Return words that are part of names or carry the meaning."""
+    """Return the words that must not be misspelt."""
     return frozenset(MEANT.split()) | vocabulary()
 
 

@@ -1,4 +1,4 @@
-"""Visibility of a perturbed start: whether a policy that only sees can tell what is where."""
+"""Visibility check of perturbed episodes in the image of the main camera."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,29 +16,29 @@ from clevrskills.sim.setting import Setting
 from clevrskills.tasks import task as make_task
 
 LEAST_PX = 100
-"""Pixels of a body that show, at least, in an image of the main camera 256 high."""
+"""Smallest number of visible pixels of a body in an image with height 256."""
 LEAST_FAR_PX = 50
-"""Of what is out of the arm's reach, to be thrown at, where a pixel is 5 cm of the table."""
+"""The same for targets out of reach of the arm, where a pixel covers 5 cm of the table."""
 LEAST_SHARE = 0.5
-"""Share of its outline that is not hidden, at least."""
+"""Smallest visible share of the outline of a body."""
 CONTRAST = 20.0
-"""Least distance in CIELAB (CIE 1976) between the mean colors of a body and what is around it: nine
-just noticeable differences of 2.3 (Mahy, Van Eycken and Oosterlinck 1994)."""
+"""Smallest distance in CIELAB (CIE 1976) between the mean colors of a body and its surroundings:
+nine just noticeable differences of 2.3 (Mahy, Van Eycken and Oosterlinck 1994)."""
 KEPT_CONTRAST = 0.75
-"""Share of the contrast in usual conditions that is enough where that is low already."""
+"""Share of the contrast under default conditions that suffices if that is low."""
 MARGIN_PX, LEAST_AROUND_PX = 8, 20
-"""Width of the band around a body that it is compared with, and the fewest pixels of it."""
+"""Width of the band around a body used for its contrast, and its smallest number of pixels."""
 LIGHTNESS = 0.5
 """Weight of lightness beside hue, as shadows change it."""
 
 
 def hidden(episode: EpisodeSpec) -> str:
-    """Return the fault that something needed is not visible in the main camera's image at the
-    start; empty: none.
+    """Return which body is not visible in the initial image of the main camera, and why; empty if
+    all are visible.
 
-    Each body of the task shows enough of itself, stands out against table and walls by
-    :data:`CONTRAST` or :data:`KEPT_CONTRAST`, and its mean color is nearer to what it is in usual
-    conditions than to what any other texture of the scene is.
+    Each body of the task must show enough pixels, have a contrast of :data:`CONTRAST` or
+    :data:`KEPT_CONTRAST` to its surroundings, and have a mean color that is closest to its own
+    texture under default conditions.
     """
     task = make_task(episode.task, **episode.task_args)
     setting, slots = task.setting, len(task.slots)
@@ -64,7 +64,7 @@ def hidden(episode: EpisodeSpec) -> str:
             continue
         contrast = _contrast(view, k)
         if contrast < min(CONTRAST, KEPT_CONTRAST * _contrast(usual, k)):
-            return f"{body.key} stands out against its surroundings by {contrast:.0f} only"
+            return f"{body.key} has a contrast of only {contrast:.0f} to its surroundings"
         seen = _color(view, k)
         near = min(colors, key=lambda other: dist(seen, colors[other]))
         if everything[near].texture != body.texture:
@@ -79,14 +79,14 @@ def start_view(
     conditions: Conditions,
     size_px: int | None = None,
 ) -> CameraImage:
-    """Return the start as the main camera sees it, in an image of its own height or of another."""
+    """Return the initial image of the main camera, optionally with another height."""
     film = _film(episode, setting, bodies, conditions, size_px)
     poses = np.array([body.pose for body in bodies])
     return _draw(film, episode, setting, poses)
 
 
 def _alone(film: TrajectoryRenderer, asked: Sequence[Body], bodies: Sequence[Body]) -> list[int]:
-    """Return pixels that each body would show if the others and the arm were away."""
+    """Return the number of pixels of each body without occlusion by others."""
     counts = []
     for k, body in enumerate(asked):
         poses = np.tile(np.array([*AWAY.p, *AWAY.q]), (len(bodies), 1))
@@ -122,8 +122,8 @@ def _count(view: CameraImage, k: int) -> int:
 
 
 def _contrast(view: CameraImage, k: int) -> float:
-    """Return the distance in CIELAB between the mean colors of a body and of the table, the floor
-    and the walls around it; infinite where too little of those shows.
+    """Return the distance in CIELAB between the mean colors of a body and of the table, floor and
+    background around it; infinite if too few of their pixels are visible.
     """
     own = view.segmentation == 1 + k
     box = tuple(
@@ -137,6 +137,6 @@ def _contrast(view: CameraImage, k: int) -> float:
 
 
 def _color(view: CameraImage, k: int) -> tuple[float, float, float]:
-    """Return the mean color of a body in CIELAB, with less of its lightness."""
+    """Return the mean color of a body in CIELAB with reduced lightness."""
     light, a, b = lab(view.color[..., :3][view.segmentation == 1 + k].mean(axis=0))
     return LIGHTNESS * light, a, b

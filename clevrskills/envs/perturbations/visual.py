@@ -1,4 +1,4 @@
-"""Axes of images: camera, light, background, image noise."""
+"""Visual axes: camera, light, background, image noise."""
 
 import colorsys
 from collections.abc import Iterable
@@ -26,15 +26,15 @@ from clevrskills.sim.setting import Light, Surfaces
 
 TRIES = 40
 STRAIGHT_M = 1e-6
-"""A camera that stands beside its target by less looks straight down."""
+"""Horizontal distance to its target below which a camera looks straight down."""
 SATURATION, VALUES = 0.35, (0.35, 0.85)
-"""Saturation of drawn surfaces, and the range of their value, in HSV."""
+"""Saturation of sampled surfaces, and range of their value, in HSV."""
 IN_VIEW = 0.0
-"""Margin at the edge of the image that bodies keep."""
+"""Margin of bodies at the edge of the image."""
 
 
 def draw_camera(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw another place, direction and field of view of the main camera, all bodies in view."""
+    """Sample pose and field of view of the main camera with all bodies in view."""
     name = draft.setting.watch[0]
     camera = draft.setting.cameras[name]
     world = scene_of(draft.task, draft.layout, draft.robot).start
@@ -45,11 +45,11 @@ def draw_camera(draft: Draft, most: Range, generator: np.random.Generator) -> No
         if view.of(camera).sees(points, IN_VIEW):
             draft.conditions["cameras"] = {name: view}
             return
-    raise PerturbationError(f"no other place of the camera has all in view in {TRIES} draws")
+    raise PerturbationError(f"no camera pose with all bodies in view in {TRIES} attempts")
 
 
 def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> Viewpoint:
-    """Move it around the point that it looks at, nearer or further, a little beside it."""
+    """Return a viewpoint rotated around the target, at another distance, with a shifted target."""
     eye, target = np.array(camera.eye_m), np.array(camera.target_m)
     yaw, pitch = generator.uniform(-1, 1, 2) * radians(most["angle_deg"])
     scale = 1.0 + generator.uniform(-1, 1) * most["distance_%"] / 100
@@ -60,7 +60,7 @@ def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> 
     if flat > STRAIGHT_M:
         up = np.arctan2(z, flat) + pitch
         ray = np.array([*(around[:2] / flat * cos(up)), sin(up)]) * length
-    else:  # it looks straight down
+    else:  # looks straight down
         tilted = np.array([sin(yaw), sin(pitch), cos(yaw) * cos(pitch)])
         ray = tilted / np.linalg.norm(tilted) * length
     target = target + generator.uniform(-1, 1, 3) * most["aim_m"]
@@ -69,7 +69,7 @@ def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> 
 
 
 def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw lamps at other places, of other colors and strengths, perhaps one more of them."""
+    """Sample directions, colors and strengths of lights, at high levels with another light."""
     look = draft.setting.look
     lamps = []
     for direction, color in scene_visuals.LIGHTS[look]:
@@ -79,7 +79,7 @@ def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> Non
         strength = 1.0 + generator.uniform(-1, 1) * most["strength_%"] / 100
         lamps.append((_rounded(turned), _rounded(_tint(color, most, generator) * strength)))
     around, brightness = generator.uniform(0, 1, 2)
-    if most["lamps"]:  # the shaders know three
+    if most["lamps"]:  # the shaders support three
         direction = (cos(2 * pi * around), sin(2 * pi * around), -1.2)
         lamps.append((_rounded(direction), _rounded(np.full(3, 0.3 + 0.3 * brightness))))
     ambient = np.array(scene_visuals.AMBIENT_LIGHT[look])
@@ -88,17 +88,17 @@ def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> Non
 
 
 def _tint(color: tuple[float, ...], most: Range, generator: np.random.Generator) -> np.ndarray:
-    """Return a color made warmer or colder."""
+    """Return a warmer or colder color."""
     warm = generator.uniform(-1, 1) * most["tint_%"] / 100
     return np.array(color) * (1.0 + warm, 1.0, 1.0 - warm)
 
 
 def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw a table stained in another color, another floor and other walls. The table is drawn
-    again until all bodies stand out against it, at this level and the others.
+    """Sample colors of table, floor and background; the table until all bodies have enough contrast
+    at every level.
 
     Raises:
-        PerturbationError: They do not.
+        PerturbationError: No color has enough contrast.
     """
     drawn = [*map(_muted, generator.uniform(0, 1, 4), generator.uniform(0, 1, 4))]
     textures = {body.texture for body in draft.layout.bodies if body and body.texture}
@@ -107,7 +107,7 @@ def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -
             break
         drawn[0] = _muted(*generator.uniform(0, 1, 2))
     else:
-        raise PerturbationError("no color of the table against which all objects stand out")
+        raise PerturbationError("no table color has enough contrast to all objects")
     usual = (scene_visuals.FLOOR_COLOR, scene_visuals.HORIZON_COLOR, scene_visuals.ZENITH_COLOR)
     share = most["share_%"] / 100
     floor, horizon, zenith = (
@@ -122,9 +122,8 @@ def _muted(hue: float, value: float) -> np.ndarray:
 
 
 def stand_out(textures: Iterable[str], stain: np.ndarray) -> bool:
-    """Return whether the mean colors of textures are far enough from that of a table with a stain,
-    sRGB (3,) in [0, 1], at all levels: by :data:`CONTRAST`, or :data:`KEPT_CONTRAST` of the
-    distance from the usual table.
+    """Return whether textures have enough contrast at all levels to a table with a stain, sRGB (3,)
+    in [0, 1]: :data:`CONTRAST`, or :data:`KEPT_CONTRAST` of that to the default table.
     """
     shares = [level["share_%"] / 100 for level in BACKGROUND.levels]
     tables = [lab((1 - share) * _wood() + share * 255 * stain) for share in shares]
@@ -138,12 +137,12 @@ def stand_out(textures: Iterable[str], stain: np.ndarray) -> bool:
 
 @cache
 def _wood() -> np.ndarray:
-    """Return the mean color of the usual table, sRGB (3,), 0 to 255."""
+    """Return the mean color of the default table, sRGB (3,), 0 to 255."""
     return surface_texture("table wood").reshape(-1, 3).mean(axis=0)
 
 
 def draw_noise(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Draw grain, blur and compression of images, and lost frames."""
+    """Set noise, blur, compression and dropped frames of images."""
     seed = int(generator.integers(2**31))
     draft.conditions["image"] = ImageNoise(
         most["sigma"], most["blur_px"], int(most["quality"]), most["dropped_%"] / 100, seed

@@ -1,4 +1,4 @@
-"""Image noise: what a poor camera does to the images of an episode."""
+"""Image noise: blur, Gaussian noise, compression and dropped frames."""
 
 import io
 from collections.abc import Mapping
@@ -12,24 +12,20 @@ from PIL import Image
 from clevrskills.sim.conditions import ImageNoise
 
 REFERENCE_PX = 256
-"""Height of the images in whose pixels blur is given."""
+"""Image height that the width of the blur refers to."""
 GRAIN_SEED = 3
-"""Of the noise that all images take parts of."""
+"""Seed of the noise shared by all images."""
 
 
 class NoisyCamera:
-    """Camera noise for the images of one episode, the same for the same control step.
-
-    Args:
-        noise: What is done to them.
-    """
+    """Deterministic noise of the camera images of one episode."""
 
     def __init__(self, noise: ImageNoise) -> None:
         self._noise = noise
         self._shown: dict[str, np.ndarray] = {}
 
     def __call__(self, images: Mapping[str, np.ndarray], step: int) -> dict[str, np.ndarray]:
-        """Return images (H, W, 3) uint8 as they arrive at a control step, by camera."""
+        """Return noisy images (H, W, 3) uint8 by camera at a control step."""
         for name, image in images.items():
             generator = np.random.default_rng((self._noise.seed, crc32(name.encode()), step))
             if name not in self._shown or generator.random() >= self._noise.dropped:
@@ -38,7 +34,7 @@ class NoisyCamera:
 
 
 def spoil(image: np.ndarray, noise: ImageNoise, generator: np.random.Generator) -> np.ndarray:
-    """Return an image (H, W, 3) uint8, blurred, noisy and compressed, in this order."""
+    """Return a blurred, noisy and compressed image (H, W, 3) uint8."""
     if noise.blur_px:
         image = _blurred(image, noise.blur_px * len(image) / REFERENCE_PX)
     if noise.sigma:
@@ -55,8 +51,8 @@ def spoil(image: np.ndarray, noise: ImageNoise, generator: np.random.Generator) 
 
 @lru_cache(maxsize=8)
 def _grain(sigma: float, size: int) -> np.ndarray:
-    """Return Gaussian noise (N,) int16, of which an image of so many numbers takes any part: to
-    draw it anew for each would cost more than all else.
+    """Return Gaussian noise (N,) int16 from which each image of ``size`` numbers takes a random
+    part; sampling per image would dominate the cost.
     """
     drawn = np.random.default_rng(GRAIN_SEED).standard_normal(max(1 << 20, 4 * size), np.float32)
     grain: np.ndarray = np.rint(drawn * np.float32(sigma)).astype(np.int16)
@@ -64,7 +60,7 @@ def _grain(sigma: float, size: int) -> np.ndarray:
 
 
 def _blurred(image: np.ndarray, sigma_px: float) -> np.ndarray:
-    """Return an image (H, W, 3) uint8 after a Gaussian blur, in 16-bit whole numbers."""
+    """Return an image (H, W, 3) uint8 after a Gaussian blur in 16-bit integers."""
     weights = _weights(sigma_px)
     reach, blurred = len(weights) - 1, image.astype(np.uint16)
     for axis in (0, 1):
@@ -85,7 +81,7 @@ def _blurred(image: np.ndarray, sigma_px: float) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _weights(sigma_px: float) -> np.ndarray:
-    """Return weights (K,) uint16 of a pixel and of those 1, 2, … pixels away; their sum is 256."""
+    """Return blur weights (K,) uint16 at distances 0, 1, … pixels; the kernel sums to 256."""
     reach = max(1, ceil(2.5 * sigma_px))
     shares = np.exp(-0.5 * (np.arange(reach + 1) / sigma_px) ** 2)
     sides = np.floor(256 * shares[1:] / (shares[0] + 2 * shares[1:].sum())).astype(int)

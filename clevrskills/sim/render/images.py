@@ -1,4 +1,4 @@
-"""Files of images."""
+"""Image encoding."""
 
 import io
 from typing import Any
@@ -7,12 +7,8 @@ import numpy as np
 
 
 def encode_image(pixels: np.ndarray, form: str, **options: Any) -> bytes:
-    """Encode an image (H, W, 3) uint8, or numbers (H, W) float32, in a format of Pillow.
-
-    Args:
-        pixels: The image.
-        form: Name of the format, such as ``PNG``.
-        options: Options of the format, such as ``quality``.
+    """Encode an image (H, W, 3) uint8 or (H, W) float32 in a format of Pillow such as ``PNG``, with
+    options such as ``quality``.
     """
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""A lit scene without physics, in which images are taken."""
+"""Offscreen scene: a lit scene without physics."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -17,25 +17,25 @@ UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 class _Scene(sapien.Scene):
-    """SAPIEN's scene, whose own clean-up fails where there is no physics."""
+    """SAPIEN's scene without its destructor, which fails without physics."""
 
     def __del__(self) -> None:
         pass
 
 
 class OffscreenScene:
-    """A lit scene to which shapes, robots and cameras are added.
+    """Lit scene without physics, with shapes, robots and cameras.
 
     Args:
         look: One of :data:`~clevrskills.core.env_config.LOOKS`.
-        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
-            to SAPIEN.
-        numbers: Whether its cameras tell the number of the entity that each pixel shows.
-        lighting: What adds the lights; None adds those of the look.
+        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; ``None``: SAPIEN's
+            default.
+        numbers: Whether cameras render the entity number of each pixel.
+        lighting: Adds the lights; by default those of the look.
 
     Attributes:
-        numbered: Whether they tell it as "Number"; with SAPIEN's own shaders they tell it by
-            "PositionSegmentation".
+        numbered: Whether entity numbers are the picture "Number"; SAPIEN's own shaders write them
+            to "PositionSegmentation".
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class OffscreenScene:
         fov_rad: float,
         orthographic_m: float | None = None,
     ) -> sapien.render.RenderCameraComponent:
-        """Add a camera with a vertical field of view, or an orthographic one that sees so much from
-        top to bottom, and take its first image.
+        """Add a camera and render its first image; see
+        :class:`~clevrskills.sim.cameras.FixedCamera`.
         """
-        # shaders and image formats are global: make the camera while they are set
+        # shaders and image formats are global state: set them before creating the camera
         shaders.use_shader_pack(self._look, numbers=self._numbers)
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
         if orthographic_m is not None:
             camera.set_orthographic_parameters(NEAR_M, FAR_M, orthographic_m / 2)
         self.scene.update_render()
         camera.take_picture()
-        camera.get_picture("Color")  # waits: what is being drawn must not be taken down
+        camera.get_picture("Color")  # waits: a scene must not be destroyed while rendering
         return camera
 
     def add(
         self, shapes: Sequence[sapien.render.RenderShape], pose: Sequence[float] = UPRIGHT
     ) -> sapien.Entity:
-        """Show shapes at a pose (position, then quaternion w, x, y, z)."""
+        """Add shapes at a pose (position, then quaternion w, x, y, z)."""
         component = sapien.render.RenderBodyComponent()
         for shape in shapes:
             component.attach(shape)
@@ -88,7 +88,7 @@ class OffscreenScene:
         return entity
 
     def add_robot(self, name: str) -> dict[str, sapien.Entity]:
-        """Show a robot; returns its links by name."""
+        """Add a robot; return its links by name."""
         return {link.name: self._add(link.build_render_component()) for link in _links(name)}
 
     def _add(self, component: sapien.render.RenderBodyComponent) -> sapien.Entity:
@@ -101,7 +101,7 @@ class OffscreenScene:
 def looking_at(
     eye_m: Sequence[float], target_m: Sequence[float], up: Sequence[float] = (0.0, 0.0, 1.0)
 ) -> sapien.Pose:
-    """Return the pose of a camera at one place that looks at another, upright by default."""
+    """Return the pose of a camera that looks at a target."""
     forward = np.subtract(target_m, eye_m)
     forward = forward / np.linalg.norm(forward)
     left = np.cross(up, forward)
@@ -112,7 +112,7 @@ def looking_at(
 
 
 def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapien.Pose]:
-    """Return the world poses of a robot's links at joint angles (n,)."""
+    """Return the world poses of the links of a robot at joint angles (n,)."""
     base = sapien.Pose(robot(name).base_position)
     poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
     return {link: base * pose for link, pose in poses.items()}
@@ -120,14 +120,14 @@ def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapie
 
 @cache
 def _links(name: str) -> tuple[LinkBuilder, ...]:
-    """Return the renderer of a robot's links; reading its URDF takes longer than drawing it."""
+    """Return builders of the links of a robot, cached as parsing its URDF is slow."""
     loader = URDFLoader()
-    loader.set_scene(_Scene([]))  # the reader asks for one, and does nothing with it
+    loader.set_scene(_Scene([]))  # required, but not used by the loader
     builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
     return tuple(builder.link_builders)
 
 
 @cache
 def render_device() -> str:
-    """Return SAPIEN's name of the device that environments draw with."""
+    """Return SAPIEN's name of the render device of environments."""
     return "cuda" if shaders.default_backend() == "gpu" else "cpu"

@@ -1,4 +1,4 @@
-"""Rasterizer: pixels that projected triangles cover, as the renderer has it, middle inside."""
+"""Rasterizer: pixels whose centers are covered by projected triangles, as in the renderer."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ import numpy as np
 from clevrskills.sim.cameras import NEAR_M
 
 _TIP_COLUMNS = 4
-"""Pixel columns in which the tip of an object may miss the middle of every pixel."""
+"""Pixel columns in which the tip of an object may miss all pixel centers."""
 
 
 class RasterMesh(Protocol):
-    """Triangles of an object in its own frame."""
+    """Triangle mesh of an object in its own frame."""
 
     @property
     def vertices(self) -> np.ndarray:
-        """Corners (V, 3) in metres."""
+        """Corners (V, 3) in meters."""
 
     @property
     def faces(self) -> np.ndarray:
-        """Indices of vertices (F, 3), counter-clockwise seen from outside."""
+        """Vertex indices (F, 3), counter-clockwise seen from outside."""
 
     def __hash__(self) -> int:
-        """Return the hash by which meshes are looked up, as the same ones come again and again."""
+        """Return the hash used to cache meshes."""
 
 
 @dataclass(frozen=True)
 class Corners:
-    """Triangles with each corner once: corners (V, 3) and triangles (F, 3)."""
+    """Triangles (F, 3) with unique corners (V, 3)."""
 
     vertices: np.ndarray
     faces: np.ndarray
 
 
 def extents(pixels: np.ndarray, faces: Faces) -> tuple[np.ndarray, np.ndarray]:
-    """Return first pixels and one past the last, each (R, 2), of triangles (R, V, 2)."""
+    """Return the first pixel and one past the last, each (R, 2), covered by R meshes with projected
+    corners (R, V, 2).
+    """
     x, y = pixels[..., 0], pixels[..., 1]
     across = np.concatenate((x, -x, y, -y))
-    along = np.concatenate((y, y, x, x))  # (4 R, V), each to be followed upwards
+    along = np.concatenate((y, y, x, x))  # (4 R, V), each scanned upwards
     first = np.ceil(across.min(1) - 0.5)
     found = first.copy()
     left = np.arange(len(across))
@@ -56,13 +58,13 @@ def extents(pixels: np.ndarray, faces: Faces) -> tuple[np.ndarray, np.ndarray]:
         left = np.delete(left, covered)
         if not len(left):
             break
-    # what is thinner than a pixel keeps its first column
+    # shapes thinner than a pixel keep their first column
     start_x, end_x, start_y, end_y = found.reshape(4, -1)
     return np.stack((start_x, start_y), axis=-1), np.stack((-end_x, -end_y), axis=-1)
 
 
 class Faces:
-    """The triangles of several meshes, found by their corners."""
+    """Triangles of several meshes, indexed by corner."""
 
     def __init__(self, meshes: Sequence[Corners]) -> None:
         self.meshes = len(meshes)
@@ -77,7 +79,7 @@ class Faces:
     def around(
         self, tags: np.ndarray, mesh: np.ndarray, vertex: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return triangles (m, 3) at corners (n,) of meshes (n,), with their corners' tags (m,)."""
+        """Return the triangles (m, 3) at corners (n,) of meshes (n,), with the tags (m,)."""
         corner = mesh * self._most + vertex
         counts = self._counts[corner]
         before = np.cumsum(counts) - counts
@@ -86,7 +88,7 @@ class Faces:
 
 
 def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return least and greatest v of triangles (n, 3) at u = ``at`` (n,); nowhere: +inf, -inf."""
+    """Return the range of v of triangles (n, 3) at u = ``at`` (n,); empty: +inf, -inf."""
     before, ahead = u - at[:, None], v[:, [1, 2, 0]]
     after = before[:, [1, 2, 0]]
     crosses = (before <= 0) != (after <= 0)
@@ -95,7 +97,7 @@ def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, 
 
 
 def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Return corners (n, 3) of what is left of triangles if all that is not ahead is cut off."""
+    """Return the corners (n, 3) of triangles clipped at the near plane."""
     edges = np.concatenate((faces[:, :2], faces[:, 1:], faces[:, ::2]))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     cut = (start[:, 2] > NEAR_M) != (end[:, 2] > NEAR_M)
@@ -105,6 +107,6 @@ def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 def merged(mesh: RasterMesh) -> Corners:
-    """Return the same triangles with each corner once."""
+    """Return the triangles of a mesh with unique corners."""
     vertices, index = np.unique(mesh.vertices, axis=0, return_inverse=True)
     return Corners(vertices.astype(np.float64), index.reshape(-1)[mesh.faces])

@@ -23,16 +23,16 @@ FLOOR_RADIUS_M = 6.0
 FLOOR_COLOR = (0.27, 0.40, 0.41)  # sRGB, dark teal-grey
 HORIZON_COLOR = (0.62, 0.68, 0.69)
 ZENITH_COLOR = (0.90, 0.92, 0.93)
-# the solid ground is wider than the table: what leaves the table comes to rest at its height
+# the ground is larger than the table: bodies that leave the table rest at its height
 GROUND_HALF_SIZE_M = (2.0, 2.0, 0.25)
-BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or rolls
+BEYOND_M = 50.0  # width of the ground around it, for bodies that are thrown or roll away
 AMBIENT_LIGHT = {"soft": (0.36, 0.36, 0.36), **dict.fromkeys(("flat", "stock"), (0.3, 0.3, 0.3))}
 SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
 SHADOW_HALF_SIZE_M = 1.1
-SHADOW_MAP_PX = 256  # a texel is 8.6 mm wide, so a soft edge up to 24 mm
+SHADOW_MAP_PX = 256  # 8.6 mm per texel; soft edges are up to 24 mm wide
 _Light = tuple[tuple[float, float, float], tuple[float, float, float]]
-# (direction, colour) by look; where shadows are cast, it is by the first one: steep, so that they
-# lie beside the bodies and tell how high these are; it gives less than half of all light
+# (direction, color) by look; only the first light casts shadows: it is steep, so that shadows lie
+# beside the bodies and show their height, and gives less than half of the light
 _PLAIN_LIGHTS: tuple[_Light, ...] = (
     ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
     ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
@@ -56,8 +56,7 @@ def _matte(image: np.ndarray) -> sapien.render.RenderMaterial:
     return material
 
 
-# materials stay alive with the process: textures are uploaded once, and the renderer is not
-# started anew for every scene
+# materials are cached: textures are uploaded once, and the renderer is not restarted for each scene
 
 
 @lru_cache(maxsize=16)
@@ -69,7 +68,7 @@ def _body_material(texture_name: str | None) -> sapien.render.RenderMaterial:
 
 @lru_cache(maxsize=4)
 def _table_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
-    """Return the material of wood, or its grain in the color that it is stained with."""
+    """Return the material of plain or stained wood."""
     wood = surface_texture("table wood")
     if surfaces is None:
         return _matte(wood)
@@ -85,7 +84,7 @@ def _floor_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
 
 @lru_cache(maxsize=4)
 def _backdrop_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
-    """Return the gradient from the horizon's color to the zenith's."""
+    """Return the gradient from the color of the horizon to that of the zenith."""
     horizon = surfaces.horizon if surfaces else HORIZON_COLOR
     zenith = surfaces.zenith if surfaces else ZENITH_COLOR
     blend = np.linspace(0, 1, 64)[:, None] ** 0.6
@@ -94,7 +93,7 @@ def _backdrop_material(surfaces: Surfaces | None) -> sapien.render.RenderMateria
 
 
 def _grain(image: np.ndarray) -> np.ndarray:
-    """Return the brightness of an image, 1 in the mean, (H, W, 1)."""
+    """Return the brightness of an image with mean 1, (H, W, 1)."""
     pixels = image.astype(np.float32)
     grain: np.ndarray = pixels.mean(axis=-1, keepdims=True) / pixels.mean()
     return grain
@@ -105,20 +104,20 @@ def _to_bytes(image: np.ndarray) -> np.ndarray:
 
 
 def body_visual(shape: Shape, texture_name: str | None) -> sapien.render.RenderShapeTriangleMesh:
-    """Return a render shape of an object with a texture; None is plain grey."""
+    """Return a render shape of an object with a texture; ``None``: plain gray."""
     return sapien.render.RenderShapeTriangleMesh(
         shape.vertices, shape.faces, shape.normals, shape.uvs, _body_material(texture_name)
     )
 
 
 def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | None) -> None:
-    """Add an object's looks, with a texture or plain grey, to a ManiSkill actor builder."""
-    # ManiSkill's own list for meshes that are not read from files
+    """Add the visual of an object to a ManiSkill actor builder."""
+    # ManiSkill's list for meshes that are not read from files
     builder._procedural_shapes.append(body_visual(shape, texture_name))
 
 
 def repaint(entity: sapien.Entity, shape: Shape, texture_name: str | None) -> None:
-    """Give an object that is drawn another texture; None is plain grey."""
+    """Replace the texture of an object; ``None``: plain gray."""
     entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
     looks = sapien.render.RenderBodyComponent()
     looks.attach(body_visual(shape, texture_name))
@@ -142,7 +141,7 @@ def _mesh(
 
 
 def _table_visual(setting: Setting) -> sapien.render.RenderShapeTriangleMesh:
-    """Return the table top and its four edges; the wood repeats every 0.75 m."""
+    """Return the table top and its four edges; the wood texture repeats every 0.75 m."""
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * setting.table_size_m / 2
     quads = [np.column_stack([corners, np.zeros(4)])]
     normals = [np.tile((0.0, 0.0, 1.0), (4, 1))]
@@ -161,7 +160,7 @@ def _table_visual(setting: Setting) -> sapien.render.RenderShapeTriangleMesh:
 
 
 def _floor_visual(surfaces: Surfaces | None) -> sapien.render.RenderShapeTriangleMesh:
-    """Return a square; the tiles repeat every metre."""
+    """Return a square floor; the texture repeats every meter."""
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * FLOOR_RADIUS_M
     vertices = np.column_stack([corners, np.full(4, -TABLE_THICKNESS_M)])
     normals = np.tile((0.0, 0.0, 1.0), (4, 1))
@@ -172,7 +171,7 @@ def _floor_visual(surfaces: Surfaces | None) -> sapien.render.RenderShapeTriangl
 def _backdrop_visual(
     surfaces: Surfaces | None, segments: int = 24, rings: int = 6
 ) -> sapien.render.RenderShapeTriangleMesh:
-    """Return a dome around the scene, seen from inside."""
+    """Return a dome around the scene."""
     around, up = np.meshgrid(
         np.linspace(0, 2 * np.pi, segments + 1), np.linspace(0, np.pi / 2, rings + 1)
     )
@@ -182,19 +181,18 @@ def _backdrop_visual(
     faces = np.stack([a, c, b, a, d, c], axis=-1)
     vertices = outward.reshape(-1, 3) * FLOOR_RADIUS_M - (0, 0, TABLE_THICKNESS_M)
     uvs = np.stack([around, (2 * up / np.pi).clip(0.01, 0.99)], axis=-1).reshape(-1, 2)
-    # all normals up: evenly lit
-    normals = np.tile((0.0, 0.0, 1.0), (len(vertices), 1))
+    normals = np.tile((0.0, 0.0, 1.0), (len(vertices), 1))  # evenly lit
     return _mesh(vertices, faces, normals, uvs, _backdrop_material(surfaces))
 
 
 def table_visuals(setting: Setting = TABLETOP) -> list[sapien.render.RenderShapeTriangleMesh]:
-    """Render shapes of the wooden table, its top at z = 0, the floor and the backdrop."""
+    """Return the visuals of the table, its top at z = 0, the floor and the backdrop."""
     surfaces = setting.surfaces
     return [_table_visual(setting), _floor_visual(surfaces), _backdrop_visual(surfaces)]
 
 
 def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABLETOP) -> Actor:
-    """Build the static actor "table": solid ground with its top at z = 0, looks if asked for."""
+    """Build the static actor "table": ground with its top at z = 0, optionally with visuals."""
     builder = scene.create_actor_builder()
     ground = sapien.Pose([*setting.table_center_m, -GROUND_HALF_SIZE_M[2]])
     builder.add_box_collision(pose=ground, half_size=GROUND_HALF_SIZE_M)
@@ -215,8 +213,8 @@ def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABL
 def load_lighting(
     scene: ManiSkillScene | sapien.Scene, look: str, light: Light | None = None
 ) -> None:
-    """Add ambient and directional lights, by default those of the look; if that is ``soft``, the
-    first one casts shadows.
+    """Add ambient and directional lights, by default those of the look; with ``soft``, the first
+    casts shadows.
     """
     light = light or Light(AMBIENT_LIGHT[look], tuple(LIGHTS[look]))
     scene.set_ambient_light(light.ambient)
@@ -228,7 +226,7 @@ def load_lighting(
             position=SHADOW_CENTER_M,
             shadow_scale=SHADOW_HALF_SIZE_M,
             shadow_near=-2.0,
-            shadow_far=2 * FLOOR_RADIUS_M,  # beyond lies darkness
+            shadow_far=2 * FLOOR_RADIUS_M,  # darkness beyond
             shadow_map_size=SHADOW_MAP_PX,
         )
 

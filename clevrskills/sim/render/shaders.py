@@ -1,20 +1,19 @@
-"""Shader packs: SAPIEN's shaders, with light of our own or without what these scenes do not show.
+"""Shader packs, made by editing SAPIEN's shaders.
 
-SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first image of every process
-when the renderer runs on the CPU: it computes a look-up table for environment lighting, which these
-scenes do not have. The packs used here are the installed one with some of its text replaced:
+On the CPU, SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first image of each
+process, for a lookup table of environment lighting, which these scenes do not use. The packs are
+edited copies of it:
 
-``flat``: without what these scenes do not show, which are the environment, the pass that blends it
-in, and the sheen of matte bodies at glancing angles. Its images differ by less than two grey levels
-of 255 on average, and cost two thirds or less.
+``flat``: without environment lighting, its blending pass, and specular highlights at grazing
+angles. Images differ by less than two gray levels of 255 on average, and cost at most two thirds.
 
-``soft``: with soft shadows that cost 2 look-ups instead of 25, smooth edges, and darkness where
-bodies meet, by the shaders of ``glsl/``; maps of normals and flat shading are not shown.
+``soft``: with soft shadows (2 lookups instead of 25), antialiased edges and ambient occlusion by
+the shaders in ``glsl/``, without normal maps and flat shading.
 
-``stock``: SAPIEN's own, unchanged.
+``stock``: SAPIEN's shaders, unchanged.
 
-The edits are written for the files of one version of SAPIEN. Where the installed files differ, only
-``stock`` can be drawn. The digest of the shaders is recorded with datasets and results.
+The edits match the files of one version of SAPIEN; with other versions, only ``stock`` is
+supported. The digest of the shaders is recorded in datasets and results.
 """
 
 import dataclasses
@@ -33,10 +32,10 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cache import cached_directory
 
 PACK_NAME = "clevrskills"
-"""Names of the packs in ManiSkill: this, the look, and what they give beside colours."""
+"""Prefix of the names of the packs in ManiSkill."""
 STOCK_PACK = "minimal"
 KNOWN_SHADERS = "abc23236bf79827a"
-"""Digest of the files that the edits are written for, those of SAPIEN 3.0.3."""
+"""Digest of the shaders of SAPIEN 3.0.3, for which the edits are written."""
 GLSL = Path(__file__).parent / "glsl"
 PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
@@ -52,7 +51,7 @@ _COMMON_EDITS = (
     (r"layout\(set = \d+, binding = \d+\) uniform samplerCube samplerEnvironment;\n", ""),
     (r"vec3 getBackgroundColor\(vec3 texcoord\) \{[^}]*\}\n", ""),
     (r"vec3 diffuseIBL\([^)]*\) \{[^}]*\}\n", ""),
-    # no body is invisible here; without `discard` hidden fragments are rejected before shading
+    # all bodies are opaque; without `discard`, hidden fragments are rejected before shading
     (r" *if \(albedo\.a == 0\) \{\s*discard;\s*\}\n", ""),
 )
 _SPECULAR = r"vec3 specularIBL\([^)]*\) \{[^}]*\}\n"
@@ -61,7 +60,7 @@ _FLAT_EDITS: _Edits = {
         *_COMMON_EDITS,
         (_SPECULAR, ""),
         (r"[^\n]*\n *color \+= diffuseIBL\([^;]*;\n *color \+= specularIBL\([^;]*;\n", ""),
-        # metals, all highlight, would be black
+        # metals, which have only specular light, would be black
         (r"albedo\.rgb \* \(1 - metallic\)", "albedo.rgb"),
         (r"out vec4 outColorRaw;", "out vec4 outColor;"),
         (r"outColorRaw = ", "outColor = "),
@@ -73,7 +72,7 @@ _FLAT_EDITS: _Edits = {
 
 
 def _soft_edits(files: Mapping[str, str]) -> _Edits:
-    """Return the edits that light by the shaders of ``glsl/``, for the installed files."""
+    """Return the edits of the installed files that insert the shaders of ``glsl/``."""
     shadow, light, vertex = (
         (GLSL / f"{name}.glsl").read_text("utf-8") for name in ("shadow", "light", "vertex")
     )
@@ -84,7 +83,7 @@ def _soft_edits(files: Mapping[str, str]) -> _Edits:
     )
     own = "layout(location = 3) {0} vec3 {0}Up;\nlayout(location = 4) {0} vec3 {0}Lit;"
     return {
-        # transforms are of vertices, not of pixels
+        # transform vertices, not pixels
         "minimal/gbuffer.vert": (
             (
                 varyings.format("out"),
@@ -100,7 +99,7 @@ def _soft_edits(files: Mapping[str, str]) -> _Edits:
             (r"  vec3 normal;\n.*(?=  float specular = )", ""),
             (r"  // point light.*color \+= sceneBuffer\.ambientLight[^;]*;\n", light),
         ),
-        # the table and the floor, which would fill the map, cast no shadow that is seen
+        # table and floor, which would fill the shadow map, cast no visible shadow
         "minimal/shadow.vert": (
             (
                 r"(?<=vec4\(position, 1\.f\);)",
@@ -126,7 +125,7 @@ _NUMBER_EDITS: _Edits = {
         (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
     )
 }
-# the pass that makes "Color" of "ColorRaw"; without it the image is "Color" at once
+# the pass that computes "Color" from "ColorRaw"; without it, the image is written to "Color"
 _PASS = ("minimal/composite.vert", "minimal/composite0.frag")
 
 
@@ -145,7 +144,7 @@ def _read_shaders(root: Path) -> dict[str, str]:
 
 
 def _shader_root() -> Path:
-    """Return the directory of the shader packs that come with SAPIEN."""
+    """Return the directory of SAPIEN's shader packs."""
     return Path(sapien.__file__).parent / "vulkan_shader"
 
 
@@ -154,20 +153,19 @@ def _digest(files: Mapping[str, str]) -> str:
 
 
 def _files(look: str, geometry: bool, numbers: bool = False) -> dict[str, str]:
-    """Return the text of each file of a pack, see :func:`shader_pack`."""
+    """Return the contents of the files of a pack, see :func:`shader_pack`."""
     try:
         files = _read_shaders(_shader_root())
     except OSError as error:
         raise ClevrSkillsError(
-            f"cannot read SAPIEN's shaders in {_shader_root()} ({error.strerror}); install sapien "
-            "anew"
+            f"cannot read SAPIEN's shaders in {_shader_root()} ({error.strerror}); reinstall sapien"
         ) from error
     if look == "stock":
         return files
     if _digest(files) != KNOWN_SHADERS:
         raise ClevrSkillsError(
-            f"look {look!r} cannot be drawn: the shaders in {_shader_root()} are not those of "
-            "SAPIEN 3.0.3; install sapien==3.0.3, or draw with SAPIEN's own by look 'stock'"
+            f"look {look!r} needs the shaders of SAPIEN 3.0.3, but {_shader_root()} has others; "
+            "install sapien==3.0.3 or use look 'stock'"
         )
     if look == "soft":
         files = _edited(files, _soft_edits(files))
@@ -180,10 +178,10 @@ def _files(look: str, geometry: bool, numbers: bool = False) -> dict[str, str]:
 
 @cache
 def shader_digest(look: str) -> str:
-    """Return the digest of the shaders of a look, 16 hexadecimal digits; it is recorded.
+    """Return the digest of the shaders of a look, 16 hexadecimal digits.
 
     Raises:
-        ClevrSkillsError: The look cannot be drawn with the installed shaders.
+        ClevrSkillsError: The installed shaders do not support the look.
     """
     return _digest(_files(look, geometry=True))
 
@@ -194,13 +192,13 @@ def shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str
 
     Args:
         look: One of :data:`~clevrskills.core.env_config.LOOKS`.
-        geometry: Whether it gives depth, positions and segmentation too, not only colours.
-        numbers: Whether it gives the number of the entity that each pixel shows instead, as
-            "Number"; that costs little. ``stock`` gives geometry in any case.
+        geometry: Whether to render depth, positions and segmentation; ``stock`` always does.
+        numbers: Whether to render only the entity number of each pixel, as "Number", which is
+            cheap.
 
     Raises:
-        ClevrSkillsError: The look cannot be drawn with the installed shaders, or the cache cannot
-            be written.
+        ClevrSkillsError: The installed shaders do not support the look, or the cache cannot be
+            written.
     """
     if look == "stock":
         return STOCK_PACK
@@ -216,35 +214,35 @@ def shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str
 
 @cache
 def default_backend() -> str:
-    """Return the renderer of this machine: "gpu", that of a CUDA device, else "cpu"."""
+    """Return the render backend of this machine: "gpu" with a CUDA device, else "cpu"."""
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
 @cache
 def _drawing_process() -> int:
-    """Return the process that draws."""
+    """Return the process that renders."""
     return os.getpid()
 
 
 class ForkedError(ClevrSkillsError):
-    """A process was forked from one that draws, whose renderer does not survive that."""
+    """The process was forked from a rendering process, whose renderer does not survive a fork."""
 
 
 def _pack_to_draw_with(look: str, geometry: bool, numbers: bool = False) -> str:
-    """Return the pack of :func:`shader_pack`; from now on this process draws."""
+    """Return the pack of :func:`shader_pack` and mark this process as rendering."""
     if _drawing_process() != os.getpid():
         raise ForkedError(
-            "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
-            'asynchronous environments by context="spawn": AsyncVectorEnv(..., context="spawn"), '
-            'or gym.make_vec(..., vector_kwargs={"context": "spawn"})'
+            "a process forked from a rendering process cannot render; use spawn, for Gymnasium's "
+            'asynchronous environments: AsyncVectorEnv(..., context="spawn") or '
+            'gym.make_vec(..., vector_kwargs={"context": "spawn"})'
         )
-    # one raster thread: a process spends half the CPU time per image, and processes scale
+    # one raster thread halves the CPU time per image, and processes scale
     os.environ.setdefault("LP_NUM_THREADS", "0")
     return shader_pack(look, geometry, numbers)
 
 
 def use_shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str:
-    """Make the cameras that are created next use a shader pack; see :func:`shader_pack`."""
+    """Select the shader pack of cameras that are created next; see :func:`shader_pack`."""
     directory = _pack_to_draw_with(look, geometry, numbers)
     _use(directory)
     return directory
@@ -257,19 +255,19 @@ def _use(directory: str) -> None:
 
 
 def prepare(look: str, geometry: bool = False) -> str:
-    """Prepare rendering in ManiSkill; to be called before the first render device is made.
+    """Register a shader pack with ManiSkill, before the first render device is created.
 
     Args:
         look: One of :data:`~clevrskills.core.env_config.LOOKS`.
-        geometry: Whether cameras give depth, positions and segmentation too, not only colours.
+        geometry: Whether cameras render depth, positions and segmentation.
 
     Returns:
-        The shader pack to name in a `CameraConfig`, such as "clevrskills_soft"; "minimal" for
+        The name of the shader pack for `CameraConfig`, such as "clevrskills_soft"; "minimal" for
         ``stock``.
 
     Raises:
-        ClevrSkillsError: The look cannot be drawn with the installed shaders, the cache cannot be
-            written, or this process was forked from one that draws.
+        ClevrSkillsError: The installed shaders do not support the look, the cache cannot be
+            written, or this process was forked from a rendering process.
     """
     directory = _pack_to_draw_with(look, geometry)
     if directory == STOCK_PACK:
@@ -280,7 +278,7 @@ def prepare(look: str, geometry: bool = False) -> str:
 
 
 def _register(name: str, directory: str, geometry: bool) -> None:
-    """Make a pack known to ManiSkill, which by itself knows no packs but SAPIEN's."""
+    """Register a pack with ManiSkill, which only knows SAPIEN's packs."""
     from mani_skill.render import shaders
     from mani_skill.sensors import camera
 
@@ -302,4 +300,4 @@ def _register(name: str, directory: str, geometry: bool) -> None:
 
     set_shader_pack.knows_clevrskills = True  # type: ignore[attr-defined]
     shaders.set_shader_pack = set_shader_pack
-    camera.set_shader_pack = set_shader_pack  # imported there by name
+    camera.set_shader_pack = set_shader_pack  # imported by name

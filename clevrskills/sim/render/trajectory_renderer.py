@@ -1,8 +1,7 @@
-"""Filming: what cameras see of a moment of an episode, drawn from plain numbers.
+"""Trajectory renderer: renders recorded states of an episode.
 
-A moment is the joint angles of the robot and the poses of the bodies. It is drawn in a scene of its
-own without physics, so the simulation need not render, and what was recorded can be filmed later,
-by other cameras or in other sizes, with the very same images.
+A state consists of joint angles and body poses. It is rendered in a separate scene without physics,
+so recordings can be rendered later by other cameras or in other sizes, with identical images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,7 @@ from clevrskills.sim.robots.description import robot
 from clevrskills.sim.setting import TABLETOP, Setting
 
 AWAY = sapien.Pose([0.0, 0.0, -50.0])
-"""Place where nothing is seen: far below the floor."""
+"""Pose below the floor, out of sight."""
 
 
 def camera(
@@ -45,19 +44,19 @@ def camera(
     """Return a camera by name.
 
     Args:
-        name: One of the setting's.
-        robot_name: The robot, which may carry it.
-        size_px: Height of its images, and width if they are square; ``None``: its own. That of an
-            orthographic camera, a matter of scale, stays.
-        setting: Where the others stand.
+        name: Name of the camera in the setting.
+        robot_name: Name of the robot, which carries the wrist camera.
+        size_px: Image height; ``None``: the default of the camera. Orthographic cameras keep their
+            own.
+        setting: The setting.
 
     Raises:
-        UnknownNameError: There is no such camera or robot.
+        UnknownNameError: The camera or robot is unknown.
         ClevrSkillsError: Videos cannot have this size.
     """
     fixed = setting.camera(name)
     if size_px is not None and (size_px < MIN_SIZE_PX or size_px % 2):
-        raise ClevrSkillsError(f"size of images {size_px}: allowed are even numbers from 16")
+        raise ClevrSkillsError(f"image size {size_px}; allowed: even numbers from 16")
     if fixed is not None:
         size = fixed.height_of(size_px)
         place: dict[str, Any] = {"eye_m": list(fixed.eye_m), "target_m": list(fixed.target_m)}
@@ -77,17 +76,16 @@ def camera(
 
 
 class TrajectoryRenderer:
-    """Renderer of episodes, one after the other; each in a scene of its own, so none depends on
-    others.
+    """Renderer of episodes, each in a new scene.
 
     Args:
         cameras: Names of the cameras.
-        robot_name: The robot.
-        size_px: Width and height of all images; ``None``: each camera's own.
-        setting: Where the table and the cameras stand, and how images look.
+        robot_name: Name of the robot.
+        size_px: Image height; ``None``: the default of each camera.
+        setting: Table, cameras and look.
 
     Raises:
-        UnknownNameError: There is no such camera or robot.
+        UnknownNameError: A camera or the robot is unknown.
     """
 
     def __init__(
@@ -103,11 +101,11 @@ class TrajectoryRenderer:
 
     @property
     def renderer(self) -> str:
-        """Name and driver of the device that draws, and the digest of its shaders."""
+        """Name and driver of the render device, and the digests of shaders and lights."""
         return renderer(self._setting.look)
 
     def open(self, scene: Mapping[str, Any]) -> list[Shape]:
-        """Build a scene as ``scene_description`` gave it; returns its bodies' geometry."""
+        """Build a scene from ``scene_description``; return the shapes of its bodies."""
         self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
         conditions = Conditions.from_json(scene.get("conditions", {}))
         setting = conditions.of(self._setting)
@@ -117,12 +115,12 @@ class TrajectoryRenderer:
         self._moments = 0
         lighting = partial(scene_visuals.load_lighting, look=setting.look, light=setting.light)
         drawn = OffscreenScene(setting.look, render_device(), numbers=True, lighting=lighting)
-        # first, as each takes an image of what is there
+        # first, as each camera renders an image when it is added
         self._cameras = {
             name: drawn.add_camera(name, one.width, one.height, one.fov_rad, one.orthographic_m)
             for name, one in self.cameras.items()
         }
-        self._fixed: dict[str, np.ndarray] = {}  # extrinsics of the cameras that stand still
+        self._fixed: dict[str, np.ndarray] = {}  # extrinsics of fixed cameras
         for name, one in self.cameras.items():
             if "eye_m" in one.mounting:
                 up = one.mounting.get("up", UPRIGHT)
@@ -130,7 +128,7 @@ class TrajectoryRenderer:
                 self._cameras[name].entity.set_pose(pose)
                 self._fixed[name] = _extrinsic(self._cameras[name].entity.pose)
         self._labels = np.zeros(1, np.uint8)
-        # the nearest first: what they hide need not be shaded
+        # nearest first: hidden fragments are not shaded
         self._links = drawn.add_robot(self.robot_name)
         for link in self._links.values():
             self._identify(link, ROBOT_ID)
@@ -148,31 +146,31 @@ class TrajectoryRenderer:
         return [body.geometry for body in self.bodies]
 
     def _identify(self, entity: sapien.Entity, number: int) -> None:
-        """Have an entity segmented under a number."""
+        """Set the segmentation value of an entity."""
         missing = entity.per_scene_id + 1 - len(self._labels)
         self._labels = np.pad(self._labels, (0, max(0, missing)))
         self._labels[entity.per_scene_id] = number
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
-        """Return the images of a prompt given as JSON data, by placeholder."""
+        """Return the images of a prompt in JSON data by placeholder."""
         return Prompt.from_json(prompt, self._setting).images()
 
     def render(
         self, qpos: np.ndarray | None, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> dict[str, CameraImage]:
-        """Return what each camera sees of a moment, see :meth:`draw`."""
+        """Render a state with all cameras, see :meth:`draw`."""
         self.draw(qpos, body_poses, textures)
         return self.views()
 
     def draw(
         self, qpos: np.ndarray | None, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> None:
-        """Begin to draw a moment of the episode that was opened last; :meth:`views` waits for it.
+        """Start rendering a state; :meth:`views` waits for the images.
 
         Args:
-            qpos: Joint angles (n,); ``None``: there is no robot.
+            qpos: Joint angles (n,); ``None``: without the robot.
             body_poses: Positions and quaternions w, x, y, z of the bodies, (K, 7).
-            textures: Textures that bodies show in place of their own, by key.
+            textures: Replaced textures by body key.
         """
         links = {} if qpos is None else link_poses(self.robot_name, qpos)
         for name, entity in self._links.items():
@@ -190,12 +188,12 @@ class TrajectoryRenderer:
             camera.take_picture()
 
     def views(self) -> dict[str, CameraImage]:
-        """Return what each camera sees of the moment that was drawn last."""
+        """Return the images of the state drawn last, by camera."""
         views = {name: self._view(name, camera) for name, camera in self._cameras.items()}
         return self._spoiled(views) if self._spoil else views
 
     def _spoiled(self, views: Mapping[str, CameraImage]) -> dict[str, CameraImage]:
-        """Return the views as a poor camera has them, moment by moment."""
+        """Return the views with image noise."""
         assert self._spoil is not None
         colors = {name: np.ascontiguousarray(view.color[..., :3]) for name, view in views.items()}
         shown = self._spoil(colors, self._moments)
@@ -214,7 +212,7 @@ class TrajectoryRenderer:
             numbers, buffer = camera.get_picture("Number"), camera.get_picture("GbufferDepth")
             if self.cameras[name].orthographic_m is not None:
                 buffer = to_buffer(orthographic_depth_m(buffer))
-        else:  # x, y, z in millimetres, y up and z backwards, and the number of the entity
+        else:  # x, y, z in millimeters, y up and z backwards, and the entity number
             geometry = camera.get_picture("PositionSegmentation")
             numbers, buffer = geometry[..., 3], to_buffer(-1e-3 * geometry[..., 2])
         extrinsic = self._fixed[name] if name in self._fixed else _extrinsic(camera.entity.pose)
@@ -222,7 +220,7 @@ class TrajectoryRenderer:
 
 
 def _extrinsic(camera: sapien.Pose) -> np.ndarray:
-    """Return the matrix (3, 4) from world to camera coordinates (x right, y down, z ahead)."""
+    """Return the matrix (3, 4) from world to camera coordinates (x right, y down, z forward)."""
     matrix = camera.to_transformation_matrix()
     axes = np.stack([-matrix[:3, 1], -matrix[:3, 2], matrix[:3, 0]])
     return np.column_stack([axes, -axes @ matrix[:3, 3]])

@@ -1,10 +1,11 @@
-"""Vulkan devices that can draw, as the driver tells them."""
+"""Vulkan devices, as reported by the driver."""
 
 import ctypes
+from ctypes import c_char, c_char_p, c_uint32, c_uint64, c_void_p
 from functools import cache
 from typing import Any
 
-# Values of the Vulkan interface (vulkan_core.h).
+# Constants of the Vulkan API (vulkan_core.h).
 _STRUCTURE_INSTANCE_CREATE_INFO = 1
 _STRUCTURE_PROPERTIES_2 = 1000059001
 _STRUCTURE_DRIVER_PROPERTIES = 1000196000
@@ -12,58 +13,32 @@ _DEVICE_TYPE_CPU = 4
 _API_VERSION_1_2 = 1 << 22 | 2 << 12
 
 
-class _ApplicationInfo(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("version", ctypes.c_uint32),
-        ("engine", ctypes.c_char_p),
-        ("engine_version", ctypes.c_uint32),
-        ("api_version", ctypes.c_uint32),
-    ]
+def _structure(**fields: Any) -> Any:
+    """Return a ctypes structure that begins with the type and the chain of Vulkan structures."""
+    header = [("structure", c_uint32), ("next", c_void_p)]
+    return type("Structure", (ctypes.Structure,), {"_fields_": [*header, *fields.items()]})
 
 
-class _InstanceCreateInfo(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("flags", ctypes.c_uint32),
-        ("application", ctypes.POINTER(_ApplicationInfo)),
-        ("layer_count", ctypes.c_uint32),
-        ("layers", ctypes.c_void_p),
-        ("extension_count", ctypes.c_uint32),
-        ("extensions", ctypes.c_void_p),
-    ]
-
-
-class _DriverProperties(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("driver_id", ctypes.c_uint32),
-        ("name", ctypes.c_char * 256),
-        ("info", ctypes.c_char * 256),
-        ("conformance", ctypes.c_uint32),
-    ]
-
-
-class _DeviceProperties(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("api_version", ctypes.c_uint32),
-        ("driver_version", ctypes.c_uint32),
-        ("vendor", ctypes.c_uint32),
-        ("device", ctypes.c_uint32),
-        ("type", ctypes.c_uint32),
-        ("name", ctypes.c_char * 256),
-        ("limits", ctypes.c_uint64 * 128),  # not read; at least as large as what the driver writes
-    ]
+_ApplicationInfo = _structure(
+    name=c_char_p, version=c_uint32, engine=c_char_p, engine_version=c_uint32, api_version=c_uint32
+)
+_InstanceCreateInfo = _structure(
+    **{"flags": c_uint32, "application": ctypes.POINTER(_ApplicationInfo)},
+    **{"layer_count": c_uint32, "layers": c_void_p},
+    **{"extension_count": c_uint32, "extensions": c_void_p},
+)
+_DriverProperties = _structure(
+    driver_id=c_uint32, name=c_char * 256, info=c_char * 256, conformance=c_uint32
+)
+_DeviceProperties = _structure(
+    **dict.fromkeys(("api_version", "driver_version", "vendor", "device", "type"), c_uint32),
+    name=c_char * 256,
+    limits=c_uint64 * 128,  # not read; at least as large as the driver's
+)
 
 
 def vulkan_devices() -> list[dict[str, Any]]:
-    """List the devices of the Vulkan loader: name, driver, and whether it draws in software."""
+    """Return name, driver and kind (software or hardware) of the Vulkan devices."""
     try:
         vulkan = ctypes.CDLL("libvulkan.so.1")
     except OSError:
@@ -96,18 +71,17 @@ def _describe(vulkan: ctypes.CDLL, handle: ctypes.c_void_p) -> dict[str, Any]:
 
 
 def drawing_device(summary: str) -> str:
-    """Return SAPIEN's rendering device, from ``sapien.render.get_device_summary()``."""
+    """Return SAPIEN's render device from ``sapien.render.get_device_summary()``."""
     names = [line.removeprefix("GPU:").strip() for line in summary.splitlines() if "GPU:" in line]
     return names[0] if names else "unknown device"
 
 
 @cache
 def renderer(look: str) -> str:
-    """Return name and driver of the device that SAPIEN draws with, and the digests of the shaders
-    and of the lights.
+    """Return name and driver of SAPIEN's render device, and the digests of shaders and lights.
 
     Raises:
-        ClevrSkillsError: The look cannot be drawn with the installed shaders.
+        ClevrSkillsError: The installed shaders do not support the look.
     """
     import sapien
 

@@ -1,4 +1,4 @@
-"""The arms as ManiSkill agents."""
+"""ManiSkill agents of the arms."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ CONTROL_MODE = "pd_ee_delta_pose"
 
 
 class VacuumAgent(BaseAgent):
-    """An arm with the vacuum gripper; a subclass per robot is made by :func:`agent_uid`."""
+    """Arm with the vacuum gripper; :func:`agent_uid` creates a subclass per robot."""
 
     description: RobotDescription
     scene: ManiSkillScene
@@ -34,13 +34,11 @@ class VacuumAgent(BaseAgent):
         builder = _builders.get(self.urdf_path) or _articulation_builder(self)
         builder.scene, builder.initial_pose = self.scene, initial_pose
         self.robot = builder.build()
-        builder.scene = None  # which would stay in memory
+        builder.scene = None  # would keep the scene in memory
         self.robot_link_names = [link.name for link in self.robot.get_links()]
 
     def move_to(self, scene: ManiSkillScene, pose: sapien.Pose) -> None:
-        """Build the arm anew in another scene, in place of that in the one before, as a new agent
-        would; making one takes several times as long.
-        """
+        """Rebuild the arm in another scene, several times faster than a new agent."""
         builder, robot = _builders[self.urdf_path], self.robot
         builder.scene = scene
         name = f"{robot.name}_"
@@ -63,7 +61,7 @@ class VacuumAgent(BaseAgent):
             link.disable_gravity = True
 
     def traits(self) -> list[Any]:
-        """Return properties of the arm that persist when a user changes them: masses, gravity."""
+        """Return properties of the arm that a user can change permanently, such as masses."""
         links = self.robot._objs[0].links
         return [
             (link.mass, link.disable_gravity, [s.physical_material for s in link.collision_shapes])
@@ -71,25 +69,23 @@ class VacuumAgent(BaseAgent):
         ]
 
     def take_out(self) -> None:
-        """Take the arm, without looks, out of its scene: at rest, and awake as a new one is."""
+        """Remove the arm without visuals from its scene, at rest and awake like a new one."""
         built = self.robot._objs[0]
         built.qvel = np.zeros(built.dof, np.float32)
         built.links[0].wake_up()
-        self._entities = [link.entity for link in built.links]  # a link does not keep its own
+        self._entities = [link.entity for link in built.links]  # links do not reference them
         for entity in self._entities:
             entity.remove_from_scene()
 
     def put_back(self, scene: ManiSkillScene) -> None:
-        """Put the arm that was taken out of another scene into this one; as :meth:`move_to`, in a
-        fifth of the time.
-        """
+        """Add the arm that was removed from another scene, five times faster than `move_to`."""
         for entity in self._entities:
             scene.sub_scenes[0].add_entity(entity)
         self._enter(scene)
         self.controller.put_back(scene)
 
     def _enter(self, scene: ManiSkillScene) -> None:
-        """Enter another scene."""
+        """Register the arm in another scene."""
         self.scene, robot = scene, self.robot
         for wrapper in (robot, *robot.links, *robot.joints):
             wrapper.scene = scene
@@ -131,10 +127,10 @@ class VacuumAgent(BaseAgent):
         self.gripper = self.robot.links_map[self.description.gripper_link]
 
     def place(self, tcp: sapien.Pose) -> None:
-        """Put the arm so that the tool centre point is at a world pose.
+        """Move the tool center point to a world pose.
 
         Raises:
-            ValueError: It does not reach.
+            ValueError: The pose is unreachable.
         """
         qpos = kinematics(self.description.name).reach_in_world(tcp)
         if qpos is None:
@@ -143,7 +139,7 @@ class VacuumAgent(BaseAgent):
         self.controller.reset()
 
     def get_proprioception(self) -> dict[str, torch.Tensor]:
-        """Return joint angles and speeds, pose and velocity of the end effector, each (B, ...)."""
+        """Return joint angles and speeds, end-effector pose and velocity, each (B, ...)."""
         robot, tcp = self.robot._objs[0], self.tcp._objs[0]
         pose = tcp.entity_pose
         read = {
@@ -156,11 +152,11 @@ class VacuumAgent(BaseAgent):
 
 
 _builders: dict[str, ArticulationBuilder] = {}
-"""Content of URDF files, ready to be built in any scene: reading them is a third of a reset."""
+"""Parsed URDF files by path, as parsing takes a third of a reset."""
 
 
 def _articulation_builder(agent: VacuumAgent) -> ArticulationBuilder:
-    """Read an agent's URDF file and remember it."""
+    """Parse and cache the URDF file of an agent."""
     loader: URDFLoader = agent.scene.create_urdf_loader()
     loader.name, loader.fix_root_link = agent.uid, agent.fix_root_link
     loader.disable_self_collisions = agent.disable_self_collisions
@@ -169,7 +165,7 @@ def _articulation_builder(agent: VacuumAgent) -> ArticulationBuilder:
 
 
 def agent_uid(robot_name: str) -> str:
-    """Make a robot known to ManiSkill; returns its uid there."""
+    """Register a robot with ManiSkill; return its uid."""
     description = robot(robot_name)
     uid = f"clevrskills_{robot_name}"
     if uid not in REGISTERED_AGENTS:

@@ -1,7 +1,7 @@
-"""Clearance of an arm that stands still from the table and the bodies around it.
+"""Clearance of an arm from the table and the bodies around it.
 
-Points all over its collision primitives are looked at. Unlike the motion planner this needs nothing
-that is not always installed, so that scenes can be drawn anywhere.
+It is computed from points on the collision primitives. Unlike motion planning, this has no optional
+dependencies.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from clevrskills.sim.robots.geometry import BoxGeometry, Primitive
 from clevrskills.sim.world import World
 
 SPACING_M = 0.02
-"""Distance between neighbouring points."""
+"""Distance between neighboring points."""
 
 
 @lru_cache(maxsize=4)
 def arm_surface(robot_name: str) -> ArmSurface:
-    """Return the surface of a robot, made once in a process."""
+    """Return the surface of a robot, cached."""
     return ArmSurface(robot_name)
 
 
 class ArmSurface:
-    """Points all over a robot."""
+    """Points on the collision primitives of a robot."""
 
     def __init__(self, robot_name: str) -> None:
         description = robot(robot_name)
-        self._of = lru_cache(maxsize=16)(self._placed)  # the neutral pose is asked for again
+        self._of = lru_cache(maxsize=16)(self._placed)  # the neutral pose recurs
         self._kinematics = kinematics(robot_name)
         self._base = Pose(description.base_position)
-        # the first two links stand on the table, whatever the joints do
+        # the first two links always stand on the table
         self._standing = [link.name for link in description.links[:2]]
         self._points = {
             link.name: np.concatenate([_points(part) for part in link.collision])
@@ -54,19 +54,19 @@ class ArmSurface:
         return placed
 
     def clear(self, qpos: np.ndarray, world: World, margin_m: float) -> bool:
-        """Return whether the robot at joint angles (n,) keeps clear of table and bodies, B = 1."""
+        """Return whether the robot at joint angles (n,) is clear of table and bodies, B = 1."""
         low, points = self._of(*qpos.tolist())
         return low >= margin_m and _clear_of_bodies(world, points, margin_m)
 
     def _placed(self, *qpos: float) -> tuple[float, np.ndarray]:
-        """Return the arm's lowest height, but for links on the table, and its points (P, 3)."""
+        """Return the lowest height of links not on the table, and all points (P, 3)."""
         points = self.points(np.array(qpos))
         low = min(p[:, 2].min() for name, p in points.items() if name not in self._standing)
         return float(low), np.concatenate(list(points.values()))
 
 
 def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
-    """Return whether world points (P, 3) keep a distance from all bodies but the held one."""
+    """Return whether world points (P, 3) keep a distance from all bodies except the held one."""
     for body, present in enumerate(world.solids.present[0].tolist()):
         if not present or body == int(world.held[0]):
             continue
@@ -83,12 +83,12 @@ def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
 
 
 def _ticks(low: float, high: float) -> np.ndarray:
-    """Return numbers from one to another, both included, at most a spacing apart."""
+    """Return evenly spaced numbers in a closed interval, at most a spacing apart."""
     return np.linspace(low, high, max(2, int(np.ceil((high - low) / SPACING_M)) + 1))
 
 
 def _points(part: Primitive) -> np.ndarray:
-    """Return points on a primitive's surface in its link's frame, (n, 3)."""
+    """Return points on the surface of a primitive in its link frame, (n, 3)."""
     if isinstance(part, BoxGeometry):
         x, y, z = (_ticks(-size / 2, size / 2) for size in part.size_m)
         grid = np.array(list(product(x, y, z)))

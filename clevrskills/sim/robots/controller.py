@@ -1,11 +1,10 @@
-"""Delta end-effector control: seven numbers a step, in the frame of the end effector."""
+"""Delta end-effector control with 7-dimensional actions in the end-effector frame."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -22,20 +21,19 @@ from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import robot
 
 LEASH_M, LEASH_RAD = 0.03, 0.2
-"""Largest lead of the commanded pose over the measured one, so that a blocked arm does not wind
-up."""
+"""Largest lead of the commanded pose over the measured one, against windup of a blocked arm."""
 IK_ITERATIONS = 100
 REACH_RESTARTS = 8
 
 
 @lru_cache(maxsize=4)
 def kinematics(robot_name: str) -> Kinematics:
-    """Return the kinematics of a robot, shared by all that use it in this process."""
+    """Return the kinematics of a robot, shared within the process."""
     return Kinematics(robot_name)
 
 
 class Kinematics:
-    """Forward and inverse kinematics of a robot's arm from its base to its tool centre point."""
+    """Forward and inverse kinematics of an arm from its base to its tool center point."""
 
     def __init__(self, robot_name: str) -> None:
         description = robot(robot_name)
@@ -51,25 +49,25 @@ class Kinematics:
         self.lower, self.upper = limits[:, 0], limits[:, 1]
 
     def forward(self, qpos: np.ndarray) -> Pose:
-        """Return pose of the tool centre point in the frame of the base, from joint angles (n,)."""
+        """Return the pose of the tool center point in the base frame at joint angles (n,)."""
         self._model.compute_forward_kinematics(qpos)
         return self._model.get_link_pose(self._tcp)
 
     def link_poses(self, qpos: np.ndarray) -> dict[str, Pose]:
-        """Return poses of all links by name in the frame of the base, from joint angles (n,)."""
+        """Return the poses of all links by name in the base frame at joint angles (n,)."""
         self._model.compute_forward_kinematics(qpos)
         return {name: self._model.get_link_pose(k) for k, name in enumerate(self._links)}
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
-        """Return joint angles (n,) for a pose, from nearby ones, ignoring limits; or ``None``."""
+        """Return joint angles (n,) for a pose near others, ignoring limits; ``None`` on failure."""
         qpos, reached, _ = self._model.compute_inverse_kinematics(
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
         return np.asarray(qpos, dtype=np.float64) if reached else None
 
     def reach(self, pose: Pose) -> np.ndarray | None:
-        """Return allowed joint angles (n,) that reach a pose, found from the neutral ones turned
-        towards it and from others around those; ``None`` if none are found.
+        """Return joint angles (n,) within limits for a pose, searched from the neutral ones turned
+        towards it and from random ones around them; ``None`` on failure.
         """
         start = self._neutral.copy()
         start[0] = np.arctan2(pose.p[1], pose.p[0])
@@ -82,23 +80,23 @@ class Kinematics:
         return None
 
     def reach_in_world(self, pose: Pose) -> np.ndarray | None:
-        """Return the joint angles for a pose in the world, as :meth:`reach`."""
+        """Return :meth:`reach` for a world pose."""
         return self.reach(self._base.inv() * pose)
 
     def within_limits(self, qpos: np.ndarray) -> bool:
-        """Return whether all joint angles (n,) are allowed."""
+        """Return whether all joint angles (n,) are within limits."""
         return bool(((qpos >= self.lower) & (qpos <= self.upper)).all())
 
 
 @cache
 def _shares(steps: int) -> np.ndarray:
-    """Return shares of a control step that are behind after each of its physics steps, (n, 1)."""
+    """Return the elapsed share of a control step after each of its physics steps, (n, 1)."""
     return np.arange(1, steps + 1)[:, None] / steps
 
 
 @cache
 def _offsets(joints: int) -> np.ndarray:
-    """Return offsets to joint angles for a search around them, (n, joints): first zeros."""
+    """Return offsets of joint angles for the search in :meth:`Kinematics.reach`, zeros first."""
     spread = np.random.default_rng(0).normal(size=(REACH_RESTARTS, joints)) * 0.5
     return np.concatenate((np.zeros((1, joints)), spread))
 
@@ -109,13 +107,12 @@ def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
 
 
 class EndEffectorDeltaController(BaseController):
-    """Controller that moves a commanded end-effector pose by each action and drives the joints
-    after it.
+    """Controller that moves a commanded end-effector pose by each action and drives the joints to
+    it.
 
-    The joints are led evenly through the control step, in position and speed: what is held or
-    thrown moves as smoothly as the commands do. Driving the commanded rather than the measured pose
-    keeps what an action does independent of the arm's lag: it tracks within about a millimetre at
-    0.6 m/s.
+    Joint positions and speeds are interpolated within the control step, so motions are as smooth as
+    the commands. Actions are relative to the commanded, not the measured, pose, which makes them
+    independent of the lag of the arm. Tracking is accurate to about a millimeter at 0.6 m/s.
     """
 
     config: EndEffectorDeltaConfig
@@ -133,7 +130,7 @@ class EndEffectorDeltaController(BaseController):
         self._take_over()
 
     def _take_over(self) -> None:
-        """Control the arm that the articulation now stands for."""
+        """Control the current articulation."""
         self._robot = self.articulation._objs[0]
         self._tcp = self.articulation.links_map[robot(self.config.robot_name).tcp_link]._objs[0]
         self._drives = [joint._objs[0] for joint in self.joints]
@@ -142,13 +139,13 @@ class EndEffectorDeltaController(BaseController):
         self.reset()
 
     def move_to(self, scene: ManiSkillScene) -> None:
-        """Control the arm in another scene, as a new controller would."""
+        """Control the arm rebuilt in another scene, as a new controller would."""
         self.scene = scene
         self._take_over()
         self.set_drive_property()
 
     def put_back(self, scene: ManiSkillScene) -> None:
-        """Control the same arm in another scene, as a new controller would once it was reset."""
+        """Control the same arm in another scene, as a new controller would after a reset."""
         self.scene = scene
         self._course, self.vacuum_on = iter(()), False
         self.set_drive_property()
@@ -164,35 +161,35 @@ class EndEffectorDeltaController(BaseController):
         return self._robot.pose.inv() * self._tcp.entity_pose
 
     def reset(self) -> None:
-        """Command the present pose; the vacuum stays as it is."""
+        """Command the current pose; the vacuum does not change."""
         self._target_qpos = np.asarray(self._robot.get_qpos(), dtype=np.float64)
         self._target = self._measured()
         self._stay()
 
     @property
     def qpos(self) -> np.ndarray:
-        """The joint angles as they are, (n,)."""
+        """Measured joint angles, (n,)."""
         return self._robot.get_qpos()
 
     @property
     def qvel(self) -> np.ndarray:
-        """The joint speeds as they are, (n,)."""
+        """Measured joint speeds, (n,)."""
         return self._robot.get_qvel()
 
     @property
     def target_pose(self) -> Pose:
-        """The commanded pose of the tool centre point in world coordinates."""
+        """Commanded world pose of the tool center point."""
         return self._robot.pose * self._target
 
     @property
     def target_qpos(self) -> np.ndarray:
-        """The commanded joint angles (n,)."""
+        """Commanded joint angles (n,)."""
         return self._target_qpos
 
     @property
     def command(self) -> tuple[Pose, np.ndarray]:
-        """The commanded pose of the tool centre point in the frame of the base, and joint angles
-        (n,); to be set in the midst of an episode alone, before an action.
+        """Commanded pose of the tool center point in the base frame, and joint angles (n,). Set it
+        only within an episode, before an action.
         """
         return self._target, self._target_qpos
 
@@ -206,7 +203,7 @@ class EndEffectorDeltaController(BaseController):
         return int(self._sim_steps)
 
     def set_action(self, action: torch.Tensor | np.ndarray) -> None:
-        """Move the commanded pose by an action, (7,) or (1, 7), unless it can't be reached."""
+        """Move the commanded pose by an action (7,) or (1, 7), unless it is unreachable."""
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.minimum(np.maximum(values[:6], -1.0), 1.0)
         turn = move[3:] / max(1.0, float(length_np(move[3:])))
@@ -223,33 +220,28 @@ class EndEffectorDeltaController(BaseController):
         self._lead_from(start)
 
     def _lead_from(self, start: np.ndarray) -> None:
-        """Lead the joints in each physics step an even share of the way from the angles (n,) that
-        were commanded before.
-        """
+        """Interpolate the joint targets of the physics steps from the previous command (n,)."""
         hz, steps = self.control_freq, self._sim_steps
         way = self._target_qpos - start
         speed = way * hz
-        # with a speed to follow, PhysX's drives run ahead by half a physics step
+        # with a velocity target, PhysX drives lead by half a physics step
         ahead = speed * (0.5 / (steps * hz))
         self._course = iter((start + _shares(steps) * way - ahead).tolist())
-        self._drive_at(speed.tolist())
-
-    def _drive_at(self, speeds: Iterable[float]) -> None:
-        """Have the joints follow some speeds until others are set."""
-        for drive, speed in zip(self._drives, speeds, strict=False):
-            drive.set_drive_velocity_target(speed)
+        for drive, target in zip(self._drives, speed.tolist(), strict=True):
+            drive.set_drive_velocity_target(target)
 
     def before_simulation_step(self) -> None:
-        """Lead the joints on; after the last share of the way, hold them."""
+        """Set the next joint targets; after the last ones, hold the joints."""
         angles = next(self._course, None)
         if angles is None:
             angles = self._target_qpos.tolist()
-            self._drive_at(repeat(0.0))
+            for drive in self._drives:
+                drive.set_drive_velocity_target(0.0)
         for drive, angle in zip(self._drives, angles, strict=True):
             drive.set_drive_target(angle)
 
     def _leashed(self) -> tuple[Pose, np.ndarray]:
-        """Return the commanded pose, pulled back if it ran ahead, and joint angles near it."""
+        """Return the commanded pose, limited to its largest lead, and joint angles near it."""
         measured = self._measured()
         ahead = measured.inv() * self._target
         way, turn = ahead.p, ahead.q
@@ -264,12 +256,12 @@ class EndEffectorDeltaController(BaseController):
         return pose, np.asarray(self._robot.get_qpos(), dtype=np.float64)
 
     def _stay(self) -> None:
-        """Drive at the commanded joint angles, at rest."""
+        """Hold the commanded joint angles."""
         self._course = iter(())
         self.before_simulation_step()
 
     def get_state(self) -> dict[str, torch.Tensor]:
-        """Return the commanded pose, joint angles and vacuum, each (B, ...) float64."""
+        """Return commanded pose, joint angles and vacuum, each (B, ...) float64."""
         return {
             "target_pose": torch.as_tensor(np.concatenate((self._target.p, self._target.q)))[None],
             "target_qpos": torch.as_tensor(self._target_qpos)[None],
@@ -277,7 +269,7 @@ class EndEffectorDeltaController(BaseController):
         }
 
     def set_state(self, state: dict[str, torch.Tensor]) -> None:
-        """Restore what :meth:`get_state` gave."""
+        """Restore the result of :meth:`get_state`."""
         pose = state["target_pose"][0].double().numpy()
         self._target = Pose(pose[:3], pose[3:])
         self._target_qpos = state["target_qpos"][0].double().numpy().copy()
@@ -287,7 +279,7 @@ class EndEffectorDeltaController(BaseController):
 
 @dataclass
 class EndEffectorDeltaConfig(ControllerConfig):
-    """Settings of :class:`EndEffectorDeltaController`; gains as measured to track within 1.3 mm."""
+    """Configuration of :class:`EndEffectorDeltaController`; the gains track within 1.3 mm."""
 
     robot_name: str = "xarm6"
     stiffness: float = 5000.0

@@ -1,4 +1,4 @@
-"""Delta end-effector action: its scale, its rate and what each of its seven numbers means."""
+"""Delta end-effector action: scale, rate and meaning of its seven entries."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from clevrskills.core.interface import BoxInterface
 __all__ = ["ACTION_SPEC"]
 
 CONTROL_HZ = 20
-"""Control steps in a second."""
+"""Control steps per second."""
 TRANSLATION_M = 0.1
 """Translation per unit of action and control step."""
 ROTATION_RAD = 0.1
@@ -34,7 +34,7 @@ ACTION_SPEC: dict[str, Any] = {
     "reference": "commanded pose of the step before, at most 0.03 m, 0.2 rad from the measured one",
     "order": "translation and rotation are both expressed in the frame before the step",
 }
-"""Meaning of an action, for programs that must not guess."""
+"""Specification of an action as data."""
 
 DELTA = BoxInterface(
     "delta",
@@ -44,4 +44,4 @@ DELTA = BoxInterface(
     ("x", "y", "z", "rx", "ry", "rz", "vacuum"),
     kept=(6,),
 )
-"""The interface of policies that give such actions."""
+"""Interface of policies with such actions."""

@@ -22,53 +22,51 @@ VisualBuilder = Callable[[Path], Mapping[str, Sequence[Visual]]]
 class HandCamera:
     """The wrist camera."""
 
-    position_m: Vector = gripper.CAMERA_POSITION_M  # the lens in the gripper link frame
-    # w, x, y, z; the camera looks along its own x, its image's up is its own z
+    position_m: Vector = gripper.CAMERA_POSITION_M  # lens in the gripper frame
+    # w, x, y, z; the camera looks along its x axis, z is up in the image
     quaternion: tuple[float, float, float, float] = gripper.CAMERA_QUATERNION
     fov_rad: float = 1.5707963267948966  # vertical field of view
-    size_px: int = 256  # width and height of its images
+    size_px: int = 256  # image width and height
 
 
 @dataclass(frozen=True)
 class RobotDescription:
-    """An arm with the vacuum gripper."""
+    """Arm with the vacuum gripper."""
 
-    name: str  # its key, by which :func:`robot` finds it
-    joint_names: tuple[str, ...]  # the arm's joints, base first
-    neutral_qpos: tuple[float, ...]  # the joint angles at the start of an episode, in radians
-    base_position: Vector  # where the base stands in the world, in metres; it faces +x
-    # where the tool centre point is at the start of an episode, in metres, rounded; layouts keep
-    # clear of it
+    name: str  # key of the robot
+    joint_names: tuple[str, ...]  # joints of the arm, base first
+    neutral_qpos: tuple[float, ...]  # initial joint angles in radians
+    base_position: Vector  # world position of the base in meters; it faces +x
+    # rounded initial position of the tool center point in meters; layouts keep clear of it
     start_position: Vector
-    # centres of the suction cups, x and y in the tcp frame, in metres
+    # centers of the suction cups, x and y in the tcp frame, in meters
     cup_centers: tuple[tuple[float, float], ...]
-    cup_radius: float  # radius of a cup, in metres
-    cup_tip_z: float  # height of the cup tips in the tcp frame, in metres
+    cup_radius: float  # radius of a cup in meters
+    cup_tip_z: float  # height of the cup tips in the tcp frame in meters
     links: tuple[Link, ...] = field(repr=False)  # all links, with collision primitives
     joints: tuple[Joint, ...] = field(repr=False)  # all joints
-    # link pairs whose collisions are not checked
+    # link pairs without collision checks
     disabled_pairs: tuple[tuple[str, str], ...] = field(repr=False)
-    # writes the meshes of the robot's looks into a directory and lists them by link
+    # writes the visual meshes into a directory and returns them by link
     visuals: VisualBuilder = field(repr=False)
-    hand_camera: HandCamera = HandCamera()  # the wrist camera
-    gripper_link: str = "gripper"  # the flange link that carries the gripper
-    tcp_link: str = "tcp"  # the tool centre point; z points out of the cups
+    hand_camera: HandCamera = HandCamera()
+    gripper_link: str = "gripper"  # flange link of the gripper
+    tcp_link: str = "tcp"  # tool center point; z points out of the cups
     stiffness: float = 5000.0  # gain of the joint drives on the position error, N m / rad
     damping: float = 100.0  # gain of the joint drives on the speed error, N m s / rad
-    # how far from the middle of its base the gripper gets that points down at the table
-    reach_m: float = 0.80
+    reach_m: float = 0.80  # reach of the downward gripper at the table, from the base
 
     @property
     def joint_limits(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper limit of every arm joint, in radians."""
+        """Lower and upper limit of each arm joint in radians."""
         by_name = {joint.name: joint.limits_rad for joint in self.joints}
         return tuple(by_name[name] for name in self.joint_names)
 
     def urdf(self, visual: bool) -> Path:
-        """Return the URDF file, written into the cache if it is not there yet.
+        """Return the URDF file in the cache, written if necessary.
 
         Args:
-            visual: Whether the robot is drawn. Without, no renderer is needed to load it.
+            visual: Whether it has visuals. Without them, no renderer is needed to load it.
 
         Raises:
             ClevrSkillsError: The cache directory cannot be written.
@@ -79,7 +77,7 @@ class RobotDescription:
         return cached_directory(name, partial(self._write, visual)) / f"{self.name}.urdf"
 
     def srdf(self) -> Path:
-        """Return the SRDF file with the link pairs that may touch; see `urdf`."""
+        """Return the SRDF file with the link pairs that may touch, see :meth:`urdf`."""
         return self.urdf(visual=False).with_suffix(".srdf")
 
     def _write(self, visual: bool, directory: Path) -> None:
@@ -92,7 +90,7 @@ class RobotDescription:
 
 @cache
 def _content_hash() -> str:
-    """Return the hash of the code that writes the files, part of their directory's name."""
+    """Return the hash of the code that writes the files, part of the directory name."""
     digest = hashlib.sha256()
     for stem in ("description", "geometry", "gripper", "meshes", "panda", "ur5e", "xarm6"):
         for path in sorted(Path(__file__).parent.glob(f"{stem}.*")):
@@ -101,7 +99,7 @@ def _content_hash() -> str:
 
 
 def _description_hash(description: RobotDescription) -> str:
-    """Return the hash of a robot of another distribution, from its description."""
+    """Return the hash of a robot of another distribution."""
     values = {name: value for name, value in vars(description).items() if name != "visuals"}
     path = inspect.getsourcefile(inspect.unwrap(description.visuals))
     drawn = Path(path).read_bytes() if path else b""
@@ -159,25 +157,26 @@ ROBOTS = {
         damping=400.0,
     ),
 }
-"""Robots of the package by name; other distributions add theirs."""
+"""Robots of the package by name; other distributions can add robots."""
 
 
 def other_robots() -> tuple[str, ...]:
-    """Return names of the robots that other distributions add; they may do every task.
+    """Return the names of robots of other distributions, which may do every task.
 
     Raises:
-        NameTakenError: Two have the same name.
+        NameTakenError: Two robots have the same name.
     """
     return tuple(others("robots", ROBOTS))
 
 
 @cache
 def robot(name: str) -> RobotDescription:
-    """Return the robot of that name.
+    """Return a robot by name.
 
     Raises:
-        UnknownNameError: There is no such robot.
-        ClevrSkillsError: What another distribution adds cannot be imported, or is no robot.
+        UnknownNameError: The robot is unknown.
+        ClevrSkillsError: The entry point of another distribution cannot be imported or is not a
+            robot.
     """
     if name in ROBOTS:
         return ROBOTS[name]
@@ -185,5 +184,5 @@ def robot(name: str) -> RobotDescription:
         raise UnknownNameError("robot", name, (*ROBOTS, *added))
     found: RobotDescription = load(added[name], RobotDescription)
     if found.name != name:
-        raise ClevrSkillsError(f"the robot {name!r} says that its name is {found.name!r}")
+        raise ClevrSkillsError(f"the robot {name!r} is named {found.name!r} in its description")
     return found

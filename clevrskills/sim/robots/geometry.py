@@ -1,4 +1,4 @@
-"""Building blocks of a robot description: primitives, links, joints, and their URDF and SRDF."""
+"""Geometry of a robot description: primitives, links, joints, and their URDF and SRDF."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class BoxGeometry:
-    """A box; `size_m` is its full size along x, y, z before the rotation `rpy_rad`."""
+    """Box with full size `size_m` along x, y, z before the rotation `rpy_rad`."""
 
     size_m: Vector
     xyz_m: Vector
@@ -21,7 +21,7 @@ class BoxGeometry:
 
 @dataclass(frozen=True)
 class Cylinder:
-    """A cylinder whose axis is z before the rotation `rpy_rad`."""
+    """Cylinder along z before the rotation `rpy_rad`."""
 
     radius_m: float
     length_m: float
@@ -34,7 +34,7 @@ Primitive = BoxGeometry | Cylinder
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass, centre of mass and inertia about it (ixx, ixy, ixz, iyy, iyz, izz) of a link."""
+    """Mass, center of mass and inertia about it (ixx, ixy, ixz, iyy, iyz, izz) of a link."""
 
     mass_kg: float
     center_m: Vector
@@ -43,7 +43,7 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link: its inertia and its collision primitives, in the link frame."""
+    """Rigid link: inertia and collision primitives in the link frame."""
 
     name: str
     inertia: Inertia
@@ -52,7 +52,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint from `parent` to `child`, placed at `xyz_m`, `rpy_rad` in the parent; about z."""
+    """Joint from `parent` to `child` about z, at `xyz_m`, `rpy_rad` in the parent frame."""
 
     name: str
     parent: str
@@ -67,7 +67,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Visual:
-    """A mesh file shown on a link; `rgba` None means that the file brings its own material."""
+    """Mesh file of a link; `rgba` is ``None`` if the file has its own material."""
 
     file: Path
     rgba: tuple[float, float, float, float] | None = None
@@ -79,13 +79,13 @@ def urdf_text(
     joints: Iterable[Joint],
     visuals: Mapping[str, Sequence[Visual]] | None = None,
 ) -> str:
-    """Write the URDF of a robot.
+    """Return the URDF of a robot.
 
     Args:
         name: Name of the robot.
         links: All links.
-        joints: All joints; together they form one tree.
-        visuals: Link name to the meshes shown on it; None for a robot that is not drawn.
+        joints: All joints, which form one tree.
+        visuals: Visual meshes by link; ``None``: no visuals.
     """
     root = ElementTree.Element("robot", name=name)
     for link in links:
@@ -97,10 +97,10 @@ def urdf_text(
 
 
 def srdf_text(name: str, disabled_pairs: Iterable[tuple[str, str]]) -> str:
-    """Write the SRDF that lists the link pairs whose collisions are not checked."""
+    """Return the SRDF with the link pairs whose collisions are not checked."""
     root = ElementTree.Element("robot", name=name)
     for link1, link2 in disabled_pairs:
-        # SAPIEN heeds only pairs whose reason is "Default"; MPlib heeds all
+        # SAPIEN reads only pairs with the reason "Default"; MPlib reads all
         _add(root, "disable_collisions", link1=link1, link2=link2, reason="Default")
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -109,7 +109,7 @@ def srdf_text(name: str, disabled_pairs: Iterable[tuple[str, str]]) -> str:
 def _add(
     parent: ElementTree.Element, tag: str, **attributes: str | float | Sequence[float]
 ) -> ElementTree.Element:
-    """Add an element with texts, numbers and vectors as attributes."""
+    """Add an element with strings, numbers and vectors as attributes."""
     return ElementTree.SubElement(parent, tag, {k: _text(v) for k, v in attributes.items()})
 
 

@@ -1,4 +1,4 @@
-"""The vacuum gripper on both arms: a mount ring, a trunk, a head with five suction cups, a camera.
+"""Vacuum gripper of all arms: mount ring, trunk, head with five suction cups, camera.
 
 Its frame is the flange of the arm, z towards the cups.
 """
@@ -9,10 +9,10 @@ from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Join
 from clevrskills.sim.robots.meshes import Color, Mesh, lathe, moved, pillar, rounded_box
 
 CUP_CENTERS_M = ((0.018, -0.025), (0.018, 0.025), (-0.018, -0.025), (-0.018, 0.025), (0.0, 0.0))
-# the wrist camera's lens; the image's up is the gripper's +x, its view direction +z
+# lens of the wrist camera; it looks along the gripper's +z, +x is up in the image
 CAMERA_POSITION_M = (0.0465, -0.02, 0.036)
 CAMERA_QUATERNION = (0.0, 0.5**0.5, 0.0, 0.5**0.5)
-# its housing ends behind the lens, so that it never shows in the image
+# the housing ends behind the lens, so it is never visible in the image
 CAMERA_BOX = BoxGeometry((0.024, 0.060, 0.022), (0.0465, -0.02, 0.0235))
 BODY_INERTIA = Inertia(
     0.656,
@@ -29,7 +29,7 @@ TCP_INERTIA = Inertia(0.001, (0.0, 0.0, 0.0), (1e-6, 0.0, 0.0, 1e-6, 0.0, 1e-6))
 
 @dataclass(frozen=True)
 class GripperDimensions:
-    """Heights along z above the flange, and sizes, in metres."""
+    """Heights along z above the flange, and sizes, in meters."""
 
     head_bottom_m: float
     head_top_m: float
@@ -43,7 +43,7 @@ class GripperDimensions:
 
     @property
     def cup_tip_z_m(self) -> float:
-        """Height of the cup tips in the tcp frame, in metres."""
+        """Height of the cup tips in the tcp frame in meters."""
         return round(self.cup_tip_m - self.tcp_m, 6)
 
 
@@ -56,7 +56,7 @@ def gripper_links(size: GripperDimensions) -> tuple[Link, Link]:
     ring = Cylinder(size.ring_radius_m, size.ring_height_m, (0.0, 0.0, size.ring_height_m / 2))
     trunk = _slab(size.trunk_size_m, size.ring_height_m, size.head_bottom_m)
     head = _slab(size.head_size_m, size.head_bottom_m, size.head_top_m)
-    # a cup's collision reaches up into the head, so that nothing slips in between
+    # the collision shape of a cup reaches into the head, so nothing slips in between
     length_m = size.cup_tip_m - size.head_top_m
     height_m = size.head_top_m + length_m / 2
     cups = [Cylinder(size.cup_radius_m, length_m, (x, y, height_m)) for x, y in CUP_CENTERS_M]
@@ -67,7 +67,7 @@ def gripper_links(size: GripperDimensions) -> tuple[Link, Link]:
 def gripper_joints(
     size: GripperDimensions, flange: str, yaw_rad: float = 0.0
 ) -> tuple[Joint, Joint]:
-    """Return the fixed joints that mount the gripper on the link `flange`, and the tcp on it."""
+    """Return the fixed joints from the link `flange` to the gripper and from it to the tcp."""
     return (
         Joint("gripper_mount", flange, "gripper", (0.0, 0.0, 0.0), (0.0, 0.0, yaw_rad)),
         Joint("tcp_mount", "gripper", "tcp", (0.0, 0.0, size.tcp_m)),
@@ -75,9 +75,9 @@ def gripper_joints(
 
 
 def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
-    """Return the gripper's bodies and their linear colours, in the frame of the link "gripper".
+    """Return the visual meshes and linear colors of the gripper, in its own frame.
 
-    A tube, arms and cups: slimmer than what collides, so that the wrist camera looks past them.
+    They are slimmer than the collision shapes, so the wrist camera can look past them.
     """
     top = size.head_top_m
     bodies = [
@@ -93,7 +93,7 @@ def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
 
 
 def _cup(size: GripperDimensions) -> Mesh:
-    """Return a rubber cup with one bellow and a lip that opens towards the tip."""
+    """Return a rubber cup with one bellow and a lip."""
     base, tip, radius = size.head_top_m - 0.001, size.cup_tip_m, _CUP_SHARE * size.cup_radius_m
     height = tip - base
     return lathe(

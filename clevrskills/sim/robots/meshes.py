@@ -1,4 +1,4 @@
-"""Low-poly rounded bodies from which a robot's looks are put together; lengths in metres."""
+"""Low-poly rounded meshes for robot visuals; lengths in meters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ SEGMENTS = 16
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles, counter-clockwise seen from outside."""
+    """Triangle mesh, counter-clockwise seen from outside."""
 
-    vertices: np.ndarray  # (V, 3), in metres
-    faces: np.ndarray  # (F, 3), indices
-    crease_rad: float = 0.7  # edges whose faces meet at more than this angle are drawn sharp
+    vertices: np.ndarray  # (V, 3) in meters
+    faces: np.ndarray  # (F, 3) indices
+    crease_rad: float = 0.7  # edges with a larger angle are shaded sharp
 
 
 def loft(rings: Sequence[np.ndarray]) -> Mesh:
-    """Return a closed body through rings (n, 3), counter-clockwise seen from the last one."""
+    """Return a closed mesh through rings (n, 3), counter-clockwise seen from the last one."""
     n = len(rings[0])
     lower = np.arange(n)
     upper = np.roll(lower, -1)
@@ -42,7 +42,7 @@ def loft(rings: Sequence[np.ndarray]) -> Mesh:
 
 
 def _fillet(radius_m: float, steps: int) -> list[tuple[float, float]]:
-    """Return a quarter circle as (inset, height) from flat end to side; a sharp edge for 0."""
+    """Return a quarter circle as (inset, height) pairs from flat end to side."""
     if radius_m == 0:
         return [(0.0, 0.0)]
     angles = np.linspace(0, np.pi / 2, steps + 1)
@@ -56,13 +56,13 @@ def pillar(
     fillets_m: tuple[float, float] = (0.002, 0.002),
     segments: int = SEGMENTS,
 ) -> Mesh:
-    """Return the hull of upright discs, its lower and upper edge rounded.
+    """Return the hull of upright disks with rounded lower and upper edge.
 
     Args:
-        outline: The discs: x, y, radius.
+        outline: The disks: x, y, radius.
         low_m: Height of the lower end.
         high_m: Height of the upper end.
-        fillets_m: Radius of the lower and of the upper edge; at most a disc's radius.
+        fillets_m: Radius of the lower and of the upper edge; at most the radius of a disk.
         segments: Corners of a ring.
     """
     steps = [max(1, min(3, round(f / 0.007))) for f in fillets_m]
@@ -78,10 +78,10 @@ def pillar(
 def _outline(
     discs: Sequence[tuple[float, float, float]], inset_m: float, segments: int
 ) -> np.ndarray:
-    """Return the hull of discs, (n, 2): in every direction the disc that reaches farthest."""
+    """Return the hull of disks, (n, 2): the farthest disk in every direction."""
     table = np.asarray(discs, float)
     angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)
-    for a, b in combinations(table, 2):  # both ends of the straight lines between two discs
+    for a, b in combinations(table, 2):  # both ends of the tangents of two disks
         run = b[:2] - a[:2]
         middle, spread = np.arctan2(run[1], run[0]), np.arccos((a[2] - b[2]) / np.hypot(*run))
         ends = np.array([middle - spread, middle + spread])
@@ -89,7 +89,7 @@ def _outline(
     angles = np.unique(angles % (2 * np.pi))
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
     far = np.argmax(directions @ table[:, :2].T + table[:, 2], axis=1)
-    # a fraction stays, so that no triangle vanishes
+    # at least a fraction, so that no triangle degenerates
     radius = np.maximum(table[far, 2] - inset_m, 1e-4)[:, None]
     return table[far, :2] + radius * directions
 
@@ -104,7 +104,7 @@ def rounded_box(
 
 
 def lathe(profile: Sequence[tuple[float, float]], segments: int = SEGMENTS) -> Mesh:
-    """Turn (radius, height) pairs, from bottom to top along the outside, around the z axis."""
+    """Revolve (radius, height) pairs, from bottom to top, around the z axis."""
     angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     return loft([np.column_stack([r * circle, np.full(segments, z)]) for r, z in profile])
@@ -115,11 +115,11 @@ def tube(
     across: tuple[float, float, float],
     segments: int = SEGMENTS,
 ) -> Mesh:
-    """Return a body of elliptic sections along a flat path.
+    """Return a mesh with elliptic cross-sections along a planar path.
 
     Args:
-        stations: x, y, z, half width along `across`, half width in the path's plane.
-        across: Unit vector at right angles to the path's plane.
+        stations: x, y, z, half width along `across`, half width in the plane of the path.
+        across: Unit normal of the plane of the path.
         segments: Corners of a ring.
     """
     table = np.asarray(stations, float)
@@ -136,7 +136,7 @@ def tube(
 
 
 def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh:
-    """Turn a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or as is) and move it."""
+    """Rotate a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or "") and shift it."""
     x, y, z = mesh.vertices.T
     turned = {"": (x, y, z), "x": (z, y, -x), "-x": (-z, y, x), "y": (x, z, -y), "-y": (x, -z, y)}[
         turn
@@ -145,7 +145,7 @@ def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh
 
 
 def thinned(mesh: Mesh, cell_m: float) -> Mesh:
-    """Merge the vertices in each cube of a grid, leaving out triangles that vanish."""
+    """Merge the vertices in each cube of a grid and drop degenerate triangles."""
     cells = np.round(mesh.vertices / cell_m).astype(np.int64)
     _, group, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     vertices = np.zeros((len(count), 3))
@@ -156,18 +156,18 @@ def thinned(mesh: Mesh, cell_m: float) -> Mesh:
     start = np.argmin(faces, axis=1)[:, None]
     faces = np.take_along_axis(faces, (start + np.arange(3)) % 3, axis=1)
     _, first = np.unique(faces, axis=0, return_index=True)
-    # what is left of fine fillets is shaded as one
+    # remaining fine fillets are shaded smooth
     return Mesh(vertices / count[:, None], faces[np.sort(first)], crease_rad=1.2)
 
 
 def read_bodies(path: Path) -> dict[str, list[tuple[Mesh, Color]]]:
-    """Return the bodies that a TOML file draws of each link, with their linear colors.
+    """Return the meshes of each link and their linear colors from a TOML file.
 
-    A body is a :func:`pillar` or a :func:`tube` with the arguments of that, its color ``of``, and
-    optionally moved to ``at`` with its z axis turned, as by :func:`moved`.
+    A mesh is a table with the arguments of :func:`pillar` or :func:`tube`, its color ``of`` and
+    optionally the arguments ``at`` and ``turn`` of :func:`moved`.
 
     Raises:
-        ClevrSkillsError: It is no TOML.
+        ClevrSkillsError: The file is not valid TOML.
     """
     data = read_toml(path)
     colors = {name: (red, green, blue) for name, (red, green, blue) in data["colors"].items()}
@@ -188,14 +188,11 @@ def _body(
 def write_visuals(
     directory: Path, bodies: Mapping[str, Sequence[tuple[Mesh, Color]]]
 ) -> dict[str, list[Visual]]:
-    """Write one smoothly shaded file per link and colour into `directory`.
+    """Write one smoothly shaded file per link and color into `directory`; return the files by link.
 
     Args:
-        directory: Where to.
-        bodies: Link name to its bodies and their linear colours, each 0 to 1.
-
-    Returns:
-        Link name to its files, relative to `directory`.
+        directory: Target directory; the returned paths are relative to it.
+        bodies: Meshes with linear colors, each 0 to 1, by link.
     """
     visuals: dict[str, list[Visual]] = {}
     for link, parts in bodies.items():
@@ -209,9 +206,9 @@ def write_visuals(
 
 
 def _smooth_ply(meshes: Sequence[Mesh]) -> str:
-    """Return the PLY text with normals that are smooth but at creases.
+    """Return the PLY text with smooth normals except at creases.
 
-    Unlike Wavefront files these are loaded with the vertices that triangles share.
+    Unlike Wavefront files, PLY files are loaded with shared vertices.
     """
     import trimesh
 

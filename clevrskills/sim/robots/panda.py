@@ -1,7 +1,7 @@
 """Franka Emika Panda with the vacuum gripper in place of its hand.
 
-Joint origins, limits and inertias are those of the public franka_description (as ManiSkill ships
-it); the primitives enclose the housings. The looks come from ManiSkill's files at run time.
+Joint origins, limits and inertias are from the public franka_description (as shipped by ManiSkill);
+the primitives enclose the housings. Visual meshes are read from ManiSkill at run time.
 """
 
 import importlib.util
@@ -138,7 +138,7 @@ JOINTS = (
     *gripper_joints(GRIPPER, _NAMES[8], yaw_rad=-pi / 4),
 )
 NEUTRAL_QPOS = (0.0, 0.0, 0.0, -2 * pi / 3, 0.0, 2 * pi / 3, pi / 4)
-# neighbours, and pairs that the joint limits keep apart
+# neighbors, and pairs that the joint limits keep apart
 DISABLED_PAIRS = (
     *zip(_NAMES[:8], _NAMES[1:], strict=False),
     (_NAMES[8], "gripper"),
@@ -152,7 +152,7 @@ DISABLED_PAIRS = (
     (_NAMES[4], _NAMES[6]),
 )
 
-CELL_M = 0.014  # detail that is kept
+CELL_M = 0.014  # grid size of mesh simplification
 
 
 def asset_directory() -> Path:
@@ -163,15 +163,15 @@ def asset_directory() -> Path:
     """
     found = importlib.util.find_spec("mani_skill")
     if found is None or found.origin is None:
-        raise ClevrSkillsError("the robot panda needs the files that come with ManiSkill")
+        raise ClevrSkillsError("the robot panda needs files of ManiSkill, which is not installed")
     return Path(found.origin).parent / "assets" / "robots" / "panda" / "franka_description"
 
 
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Write the meshes of the robot's looks into `directory`; returns them by link name.
+    """Write the visual meshes of the robot into `directory`; return them by link.
 
-    ManiSkill's meshes have 126,000 triangles, which cost several times the rest of an image: they
-    are thinned out.
+    ManiSkill's meshes have 126,000 triangles, several times the cost of the rest of an image, and
+    are simplified.
     """
     import trimesh
 

@@ -1,12 +1,12 @@
 """Universal Robots UR5e: kinematics, inertia and collision primitives.
 
-Lengths, masses and centers of mass are the manufacturer's published numbers ("DH parameters for
-calculations of kinematics and dynamics", row UR5e), limits those of its data sheet and of its ROS
-description. It publishes no inertia tensors for this arm, because they are negligible: those here
-are of solid cylinders. The primitives enclose the housings.
+Lengths, masses and centers of mass are published by the manufacturer ("DH parameters for
+calculations of kinematics and dynamics", row UR5e); limits are from its data sheet and its ROS
+description. The manufacturer publishes no inertia tensors for this arm, as they are negligible;
+here they are those of solid cylinders. The primitives enclose the housings.
 
-The frame of a link stands at its own joint's axis: that of Denavit and Hartenberg one before,
-turned by the joint. The base faces +x, half a turn from the manufacturer's frame.
+The frame of a link is at the axis of its joint: the previous Denavit-Hartenberg frame, rotated by
+the joint. The base faces +x, half a turn from the manufacturer's frame.
 """
 
 from math import pi
@@ -56,20 +56,20 @@ MASSES = (
     (1.3, (0.0, 0.0018, 0.01634)),
     (0.365, (0.0, 0.0, -0.001159)),
 )
-"""Mass in kilograms and center of mass in the Denavit-Hartenberg frame of each link."""
+"""Mass in kilograms, and center of mass in the Denavit-Hartenberg frame, of each link."""
 _HOUSINGS = ((0.06, 0.15), (0.055, 0.54), (0.045, 0.49), (0.04, 0.12), (0.04, 0.12), (0.0375, 0.05))
-"""Radius and length of the solid cylinder whose inertia each link has, in metres."""
+"""Radius and length in meters of the solid cylinder that approximates each link."""
 SPEED_RADPS = pi
 _ELBOW = 2
 _ALONG_X, _ALONG_Y = (0.0, pi / 2, 0.0), (pi / 2, 0.0, 0.0)
 SHOULDER_M, FOREARM_M = 0.138, 0.007
-"""Distances of the middles of upper arm and forearm from the shoulder, along its axis."""
+"""Distances of the centers of upper arm and forearm from the shoulder, along its axis."""
 _UPPER_M, _FORE_M, _WRIST_1_M, _WRIST_2_M = -DH[1][0], -DH[2][0], DH[3][1], DH[4][1]
 _SHOULDER_HEIGHT_M, _FLANGE_M = DH[0][1], DH[5][1]
 
 
 def _inertia(index: int) -> Inertia:
-    """Return the inertia of a link about its center of mass, in the link's own frame."""
+    """Return the inertia of a link about its center of mass, in the frame of the link."""
     (a, d, alpha), (mass_kg, (x, y, z)), (radius, length) = (
         DH[index],
         MASSES[index],
@@ -78,13 +78,13 @@ def _inertia(index: int) -> Inertia:
     cos, sin = round(np.cos(alpha)), round(np.sin(alpha))
     center = (x + a, cos * y - sin * z, d + sin * y + cos * z)
     along, across = mass_kg * radius**2 / 2, mass_kg * (3 * radius**2 + length**2) / 12
-    long_x = index in (1, 2)  # the two tubes lie along x, the rest along z
+    long_x = index in (1, 2)  # the two tubes are along x, the others along z
     xx, zz = (along, across) if long_x else (across, along)
     return Inertia(mass_kg, center, (xx, 0.0, 0.0, across, 0.0, zz))
 
 
 def _origin(index: int) -> tuple[Vector, Vector]:
-    """Return the origin of a joint in the link before it: position and rotation."""
+    """Return the position and rotation of a joint in its parent link."""
     if index == 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, pi)
     a, d, alpha = DH[index - 1]
@@ -144,7 +144,7 @@ JOINTS = (
     *gripper_joints(GRIPPER, "flange"),
 )
 NEUTRAL_QPOS = (-0.287564, -1.663219, 1.562811, -1.470388, -pi / 2, -1.858360)
-# neighbours, and pairs that are apart whatever the joints do
+# neighbors, and pairs that cannot touch
 DISABLED_PAIRS = (
     *zip(_NAMES[:6], _NAMES[1:], strict=False),
     ("link_base", "link2"),
@@ -157,6 +157,6 @@ DISABLED_PAIRS = (
 
 
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Write the meshes of the robot's looks into `directory`; returns them by link name."""
+    """Write the visual meshes of the robot into `directory`; return them by link."""
     looks = meshes.read_bodies(Path(__file__).with_name("ur5e.toml"))
     return meshes.write_visuals(directory, {**looks, "gripper": gripper_looks(GRIPPER)})

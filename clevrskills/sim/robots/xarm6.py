@@ -1,7 +1,7 @@
 """UFACTORY xArm 6: kinematics, inertia and collision primitives.
 
-Joint origins, limits and link inertias are the manufacturer's published numbers; the primitives
-enclose the housings.
+Joint origins, limits and link inertias are published by the manufacturer; the primitives enclose
+the housings.
 """
 
 from math import pi
@@ -126,7 +126,7 @@ _ARM_LINKS = (
 LINKS = (*_ARM_LINKS, *gripper_links(GRIPPER))
 JOINTS = (*_ARM_JOINTS, *gripper_joints(GRIPPER, "link6"))
 NEUTRAL_QPOS = (0.0, 0.0, -pi / 2, 0.0, pi / 2, 0.0)
-# neighbours, and pairs that the joint limits keep apart
+# neighbors, and pairs that the joint limits keep apart
 DISABLED_PAIRS = (
     ("link_base", "link1"),
     ("link1", "link2"),
@@ -144,6 +144,6 @@ DISABLED_PAIRS = (
 
 
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Write the meshes of the robot's looks into `directory`; returns them by link name."""
+    """Write the visual meshes of the robot into `directory`; return them by link."""
     looks = meshes.read_bodies(Path(__file__).with_name("xarm6.toml"))
     return meshes.write_visuals(directory, {**looks, "gripper": gripper_looks(GRIPPER)})

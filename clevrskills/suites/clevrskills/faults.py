@@ -65,7 +65,7 @@ def unfair(task: Task, seed: int, split: str, robot: str) -> TaskFault | None:
     first = counts.most_common(SHOWN)
     shown = "; ".join(f"{text} in {count}" for text, count in first)
     more = f"; {len(counts) - SHOWN} more reasons" if len(counts) > SHOWN else ""
-    return TaskFault(f"no fair scene in {ATTEMPTS} draws: {shown}{more}", mends[first[0][0]])
+    return TaskFault(f"no valid scene in {ATTEMPTS} attempts: {shown}{more}", mends[first[0][0]])
 
 
 def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> TaskFault | None:

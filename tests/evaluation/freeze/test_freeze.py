@@ -270,7 +270,7 @@ def test_screening(monkeypatch):
         assert screen(candidate) == ScreeningResult(FROZEN.start, "start: overlap, b")
     with monkeypatch.context() as patch:
         patch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 0)
-        reason = f"pick, seed {FROZEN.start}, split paper_test: no fair scene in 0 draws"
+        reason = f"pick, seed {FROZEN.start}, split paper_test: no valid scene in 0 attempts"
         assert screen(candidate) == ScreeningResult(FROZEN.start, reason)
 
 

@@ -36,7 +36,7 @@ def test_cameras_by_name() -> None:
     with pytest.raises(UnknownNameError, match="unknown camera 'top'"):
         camera("top", "xarm6")
     for size in (8, 33, -2):
-        with pytest.raises(ClevrSkillsError, match=f"size of images {size}: allowed are even"):
+        with pytest.raises(ClevrSkillsError, match=f"image size {size}; allowed: even"):
             camera("base_camera", "xarm6", size)
 
 

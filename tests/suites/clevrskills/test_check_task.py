@@ -159,7 +159,7 @@ def test_why_no_scene_is_fair_is_told(tmp_path, old, new, reason, mend):
     with installed(tmp_path):
         keys_in(str(path))
         _, starts, *rest = report("lazy_task", episodes=1).checks
-    assert f"train seed 0: no fair scene in 200 draws: {reason}" in starts.found
+    assert f"train seed 0: no valid scene in 200 attempts: {reason}" in starts.found
     assert starts.ok is False and starts.mend.startswith(mend)
     assert all(check.ok is None for check in rest)
 

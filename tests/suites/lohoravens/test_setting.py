@@ -75,7 +75,7 @@ def test_height_map() -> None:
     rows, columns = np.nonzero(abs(heights[:, 128:] - BIG_M) < 1e-3)
     assert np.ptp(rows) + 1 == pytest.approx(BIG_M / PIXEL_M, abs=1)
     assert np.ptp(columns) + 1 == pytest.approx(BIG_M / PIXEL_M, abs=1)
-    with pytest.raises(ClevrSkillsError, match="front is no orthographic camera"):
+    with pytest.raises(ClevrSkillsError, match="front is not an orthographic camera"):
         env.height_map("front")
     with pytest.raises(UnknownNameError, match="unknown camera 'top'"):
         env.height_map("top")

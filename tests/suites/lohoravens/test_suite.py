@@ -198,7 +198,7 @@ def test_a_scene_without_a_plan_is_drawn_again(monkeypatch: pytest.MonkeyPatch) 
     assert len(plans) >= 2 and drawn.planned_turns[0] == len(plans[-1]) == 1
     monkeypatch.setattr(base, "rehearse", lambda *_: None)
     monkeypatch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 3)
-    with pytest.raises(ClevrSkillsError, match="no fair scene in 3 draws"):
+    with pytest.raises(ClevrSkillsError, match="no valid scene in 3 attempts"):
         SUITE.draw("pick_place_area", "train", 5)
 
 
