@@ -193,7 +193,7 @@ def test_links_of_a_urdf_file_make_one_body(urdf):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('type="fixed"', 'type="revolute"', "joint 'hinge' is revolute; joints of an object must be fixed"),
+        ('type="fixed"', 'type="revolute"', "is revolute; joints of an object must be fixed"),
         ("<box", "<capsule", "geometry <capsule>; allowed: box, cylinder, sphere, mesh"),
         ("</robot>", "", "cannot be read: ParseError"),
         ("lid.stl", "lost.stl", "cannot be read"),

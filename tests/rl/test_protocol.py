@@ -77,7 +77,7 @@ def test_trainings_evaluations_and_the_table(
     assert [request.tasks for request in evaluated] == [("pick",), ("pick",)]
     assert evaluated[0].policy == f"rl:{tmp_path}/pick-0/training"
     shown = capsys.readouterr().out
-    assert "train: interquartile mean 50.0 [25.0, 75.0] % of 2 training runs, 1 of 12 tasks" in shown
+    assert "interquartile mean 50.0 [25.0, 75.0] % of 2 training runs, 1 of 12 tasks" in shown
     results = json.loads((tmp_path / RESULTS_FILE).read_text())
     assert [(row["task"], row["seed"]) for row in results["trainings"]] == [
         ("pick", 0),
