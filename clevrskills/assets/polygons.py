@@ -43,8 +43,8 @@ def convex_pieces(points: np.ndarray, triangles: Sequence[Loop]) -> list[Loop]:
     """
     pieces = [list(triangle) for triangle in triangles]
     for a, b in sorted(_diagonals(pieces), key=lambda edge: -_length(points, *edge)):
-        left = next(piece for piece in pieces if _has_edge(piece, a, b))
-        right = next((piece for piece in pieces if _has_edge(piece, b, a)), left)
+        left = next(piece for piece in pieces if (a, b) in _edges(piece))
+        right = next((piece for piece in pieces if (b, a) in _edges(piece)), left)
         merged = _merge(left, right, a, b)
         if left is not right and _is_convex(points[merged]):
             pieces = [piece for piece in pieces if piece is not left and piece is not right]
@@ -104,7 +104,7 @@ def _bridge_holes(points: np.ndarray, loops: Sequence[Loop]) -> Loop:
 def _is_free(points: np.ndarray, bridge: tuple[int, int], loops: Sequence[Loop]) -> bool:
     p, q = points[list(bridge)]
     for loop in loops:
-        for a, b in zip(loop, loop[1:] + loop[:1], strict=True):
+        for a, b in _edges(loop):
             if {a, b} & set(bridge):
                 continue
             r, s = points[a], points[b]
@@ -115,10 +115,6 @@ def _is_free(points: np.ndarray, bridge: tuple[int, int], loops: Sequence[Loop])
 
 def _edges(loop: Loop) -> list[tuple[int, int]]:
     return list(zip(loop, loop[1:] + loop[:1], strict=True))
-
-
-def _has_edge(loop: Loop, a: int, b: int) -> bool:
-    return (a, b) in _edges(loop)
 
 
 def _diagonals(pieces: Sequence[Loop]) -> list[tuple[int, int]]:

@@ -215,17 +215,14 @@ def scene_of(
     Raises:
         LayoutError: The gripper cannot hold its initial body within the view of the camera.
     """
-    solids = _solids(layout)
+    shapes = (body.geometry if body and not body.ghost else None for body in layout.bodies)
+    static = (not (body and body.movable) for body in layout.bodies)
+    solids = _stacked(tuple(shapes), tuple(static))
     goal = task.goal(stack_roles([layout])).with_criteria(criteria)
     start = start_world(task, layout, solids, home or NeutralPose.of(robot_name, task.setting))
     if start is None:
         raise LayoutError("the gripper cannot hold its initial body")
     return DrawnScene(layout, solids, start, goal, lambda _: prompt)
-
-
-def _solids(layout: Layout) -> Solids:
-    shapes = (body.geometry if body and not body.ghost else None for body in layout.bodies)
-    return _stacked(tuple(shapes), tuple(not (body and body.movable) for body in layout.bodies))
 
 
 @lru_cache(maxsize=256)
@@ -311,19 +308,18 @@ def keystep_scenes(
     goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
 ) -> tuple[Keystep, ...]:
     """Return the scene at the start and after each part of the goal, optionally with a robot."""
-    worlds = (start, *_stages(goal, start))
-    return tuple(_keystep(world, layout, robot_name) for world in worlds)
-
-
-def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keystep:
-    poses = world.body_pose[0].double().numpy()
-    bodies = tuple(
-        replace(body, pose=tuple(np.round(pose, 6).tolist()))
-        for body, pose in zip(layout.bodies, poses, strict=True)
-        if body
-    )
-    if robot_name is None:
-        return Keystep(bodies)
-    qpos = NeutralPose.of(robot_name).qpos(world.end_effector_pose[0])
-    assert qpos is not None  # checked when the goal was realized
-    return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))
+    keysteps = []
+    for world in (start, *_stages(goal, start)):
+        poses = world.body_pose[0].double().numpy()
+        bodies = tuple(
+            replace(body, pose=tuple(np.round(pose, 6).tolist()))
+            for body, pose in zip(layout.bodies, poses, strict=True)
+            if body
+        )
+        angles: tuple[float, ...] = ()
+        if robot_name is not None:
+            qpos = NeutralPose.of(robot_name).qpos(world.end_effector_pose[0])
+            assert qpos is not None  # checked when the goal was realized
+            angles = tuple(np.round(qpos, 6).tolist())
+        keysteps.append(Keystep(bodies, robot_name, angles))
+    return tuple(keysteps)

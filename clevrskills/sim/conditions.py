@@ -3,8 +3,9 @@
 Other changes by perturbations, such as textures, wordings or the robot, are part of the episode.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from clevrskills.sim.cameras import FixedCamera
@@ -79,7 +80,7 @@ class Conditions:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data; empty without conditions."""
-        data = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return {name: value for name, value in data.items() if value}
 
     @classmethod
@@ -106,13 +107,3 @@ def _read(kind: type, data: Mapping[str, Any] | None) -> Any:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-def _to_json(value: Any) -> Any:
-    if is_dataclass(value):
-        value = vars(value)
-    if isinstance(value, Mapping):
-        return {name: _to_json(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_to_json(part) for part in value]
-    return value

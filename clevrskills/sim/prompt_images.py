@@ -3,10 +3,8 @@
 They are rendered in separate scenes without physics, so they never affect an episode.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
 
 import numpy as np
 import sapien
@@ -51,7 +49,7 @@ class PromptRenderer:
         self._device, self._setting, self._object_size_px = device, setting, object_size_px
         self._object_scene: _OneCamera | None = None
         self._table_scenes: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
-        self._object_images: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
+        self._object_image = lru_cache(CACHED_IMAGES)(self._take_object)
 
     def object_image(
         self,
@@ -75,14 +73,7 @@ class PromptRenderer:
             UnknownNameError: The shape or texture is unknown.
         """
         solid = assets.shape(shape, size) if isinstance(shape, str) else shape
-        extents = tuple(float(x) for x in solid.half_extents)
-        key = (solid.name, extents, texture, radius_m)
-        if key not in self._object_images:
-            self._object_images[key] = self._take_object(solid, texture, radius_m)
-            if len(self._object_images) > CACHED_IMAGES:
-                self._object_images.popitem(last=False)
-        self._object_images.move_to_end(key)
-        return self._object_images[key].copy()
+        return self._object_image(solid, texture, radius_m).copy()
 
     def texture_image(self, name: str) -> np.ndarray:
         """Return a copy of a texture, (256, 256, 3) uint8.

@@ -80,7 +80,7 @@ class SceneBatch:
 
     @single_threaded
     @torch.inference_mode()
-    def reset(self, seeds: Sequence[int | None], out: Arrays) -> None:
+    def reset(self, out: Arrays, seeds: Sequence[int | None]) -> None:
         """Start episodes with some seeds; ``None``: the next episode of the previous seed."""
         for row, seed in enumerate(seeds):
             if seed is not None:
@@ -92,11 +92,11 @@ class SceneBatch:
 
     @single_threaded
     @torch.inference_mode()
-    def step(self, actions: np.ndarray, out: Arrays) -> None:
-        """Run one control step with actions (B, 7), and start the next episode where this step or,
-        with ``NEXT_STEP``, the previous step ended one.
+    def step(self, out: Arrays) -> None:
+        """Run one control step with ``out["actions"]`` (B, 7). Start the next episode where this
+        step or, with ``NEXT_STEP``, the previous step ended one.
         """
-        self._world.step(actions)
+        self._world.step(out["actions"])
         before, over = self._progress, self._over
         self._evaluate()
         reward = np.where(over, 0.0, self._spec.reward(self._outcome, before).numpy())

@@ -28,7 +28,7 @@ class LocalShard:
 
     def send(self, call: str, *arguments: Any) -> None:
         """Call ``reset`` with seeds, ``step`` with the array ``actions``, or ``render``."""
-        _do(self._batch, self._arrays, call, arguments)
+        getattr(self._batch, call)(self._arrays, *arguments)
 
     def wait(self) -> None:
         """Do nothing, as calls run in :meth:`send`."""
@@ -101,18 +101,6 @@ def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str,
     return {name: array[start:end] for name, array in arrays.items()}
 
 
-def _do(
-    batch: SceneBatch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
-) -> None:
-    match call:
-        case "reset":
-            batch.reset(arguments[0], arrays)
-        case "step":
-            batch.step(arrays["actions"], arrays)
-        case "render":
-            batch.render(arrays)
-
-
 def _serve(
     spec: VectorSpec, rows: tuple[int, int], name: str, kinds: Sequence[Array]
 ) -> Callable[[Any], None]:
@@ -122,7 +110,8 @@ def _serve(
     batch = SceneBatch(spec, rows[1] - rows[0])
 
     def run(job: tuple[str, Sequence[Any]]) -> None:
-        _do(batch, arrays, *job)
+        call, arguments = job
+        getattr(batch, call)(arrays, *arguments)
 
     run.block = block  # type: ignore[attr-defined]  # keeps the memory alive
     return run

@@ -12,8 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from clevrskills.assets import Shape
 from clevrskills.sim.cameras import NEAR_M, TABLE_ID, Camera, CameraImage, to_buffer
-from clevrskills.sim.render.raster import Corners, Faces, RasterMesh, cut_off, extents, merged
+from clevrskills.sim.render.raster import Corners, Faces, cut_off, extents, merged
 
 SAMPLES, CANDIDATES = 256, 768
 """Surface points of an object, and from how many they are chosen."""
@@ -47,7 +48,7 @@ class Annotator:
         cameras: The cameras by name.
     """
 
-    def __init__(self, meshes: Sequence[RasterMesh], cameras: Mapping[str, Camera]) -> None:
+    def __init__(self, meshes: Sequence[Shape], cameras: Mapping[str, Camera]) -> None:
         self._cameras = dict(cameras)
         self._count = len(meshes)
         if not self._count:
@@ -163,7 +164,7 @@ def _padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def _spread(mesh: RasterMesh) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
+def _spread(mesh: Shape) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
     """Return the mesh with each corner once, and points (S, 3) spread over its surface with normals
     (S, 3) and areas (S,) that they stand for.
     """

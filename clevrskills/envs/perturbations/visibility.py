@@ -47,8 +47,7 @@ def hidden(episode: EpisodeSpec) -> str:
     plain = replace(episode.conditions, image=None)
     film = _film(episode, setting, everything, plain)
     alone = _alone(film, asked, everything)
-    poses = np.array([body.pose for body in everything])
-    view = usual = _draw(film, episode, setting, poses)
+    view = usual = _draw(film, episode, setting, everything)
     if episode.conditions.image:
         view = start_view(episode, setting, everything, episode.conditions)
     if plain.of(setting) != setting:
@@ -81,8 +80,7 @@ def start_view(
 ) -> CameraImage:
     """Return the initial image of the main camera, optionally with another height."""
     film = _film(episode, setting, bodies, conditions, size_px)
-    poses = np.array([body.pose for body in bodies])
-    return _draw(film, episode, setting, poses)
+    return _draw(film, episode, setting, bodies)
 
 
 def _alone(film: TrajectoryRenderer, asked: Sequence[Body], bodies: Sequence[Body]) -> list[int]:
@@ -110,9 +108,10 @@ def _film(
 
 
 def _draw(
-    film: TrajectoryRenderer, episode: EpisodeSpec, setting: Setting, poses: np.ndarray
+    film: TrajectoryRenderer, episode: EpisodeSpec, setting: Setting, bodies: Sequence[Body]
 ) -> CameraImage:
     own = episode.conditions.of(setting, episode.robot)
+    poses = np.array([body.pose for body in bodies])
     (view,) = film.render(own.qpos_at_start(episode.robot), poses, {}).values()
     return view
 

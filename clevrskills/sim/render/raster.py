@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from clevrskills.assets import Shape
 from clevrskills.sim.cameras import NEAR_M
 
 _TIP_COLUMNS = 4
 """Pixel columns in which the tip of an object may miss all pixel centers."""
-
-
-class RasterMesh(Protocol):
-    """Triangle mesh of an object in its own frame."""
-
-    @property
-    def vertices(self) -> np.ndarray:
-        """Corners (V, 3) in meters."""
-
-    @property
-    def faces(self) -> np.ndarray:
-        """Vertex indices (F, 3), counter-clockwise seen from outside."""
-
-    def __hash__(self) -> int:
-        """Return the hash used to cache meshes."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +91,7 @@ def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return np.concatenate((points[points[:, 2] > NEAR_M], start + part * (end - start)))
 
 
-def merged(mesh: RasterMesh) -> Corners:
-    """Return the triangles of a mesh with unique corners."""
+def merged(mesh: Shape) -> Corners:
+    """Return the triangles of a shape with unique corners."""
     vertices, index = np.unique(mesh.vertices, axis=0, return_inverse=True)
     return Corners(vertices.astype(np.float64), index.reshape(-1)[mesh.faces])

@@ -121,7 +121,7 @@ ROBOTS = {
         links=xarm6.LINKS,
         joints=xarm6.JOINTS,
         disabled_pairs=xarm6.DISABLED_PAIRS,
-        visuals=xarm6.write_visuals,
+        visuals=partial(gripper.write_arm_visuals, "xarm6", xarm6.GRIPPER),
     ),
     "panda": RobotDescription(
         name="panda",
@@ -152,7 +152,7 @@ ROBOTS = {
         links=ur5e.LINKS,
         joints=ur5e.JOINTS,
         disabled_pairs=ur5e.DISABLED_PAIRS,
-        visuals=ur5e.write_visuals,
+        visuals=partial(gripper.write_arm_visuals, "ur5e", ur5e.GRIPPER),
         stiffness=20000.0,
         damping=400.0,
     ),

@@ -4,9 +4,27 @@ Its frame is the flange of the arm, z towards the cups.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Primitive
-from clevrskills.sim.robots.meshes import Color, Mesh, lathe, moved, pillar, rounded_box
+from clevrskills.sim.robots.geometry import (
+    BoxGeometry,
+    Cylinder,
+    Inertia,
+    Joint,
+    Link,
+    Primitive,
+    Visual,
+)
+from clevrskills.sim.robots.meshes import (
+    Color,
+    Mesh,
+    lathe,
+    moved,
+    pillar,
+    read_bodies,
+    rounded_box,
+    write_visuals,
+)
 
 CUP_CENTERS_M = ((0.018, -0.025), (0.018, 0.025), (-0.018, -0.025), (-0.018, 0.025), (0.0, 0.0))
 # lens of the wrist camera; it looks along the gripper's +z, +x is up in the image
@@ -31,12 +49,12 @@ TCP_INERTIA = Inertia(0.001, (0.0, 0.0, 0.0), (1e-6, 0.0, 0.0, 1e-6, 0.0, 1e-6))
 class GripperDimensions:
     """Heights along z above the flange, and sizes, in meters."""
 
-    head_bottom_m: float
-    head_top_m: float
-    head_size_m: tuple[float, float]
-    cup_tip_m: float
-    cup_radius_m: float
-    tcp_m: float
+    head_bottom_m: float = 0.0865
+    head_top_m: float = 0.1115
+    head_size_m: tuple[float, float] = (0.065, 0.090)
+    cup_tip_m: float = 0.1265
+    cup_radius_m: float = 0.0142
+    tcp_m: float = 0.1254
     ring_radius_m: float = 0.037
     ring_height_m: float = 0.005
     trunk_size_m: tuple[float, float] = (0.040, 0.070)
@@ -90,6 +108,14 @@ def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
         bodies.append((pillar(ends, top - _ARM_HEIGHT_M, top, (0.0, 0.001)), _DARK))
     cup = _cup(size)
     return bodies + [(moved(cup, (x, y, 0.0)), _RUBBER) for x, y in CUP_CENTERS_M]
+
+
+def write_arm_visuals(
+    name: str, size: GripperDimensions, directory: Path
+) -> dict[str, list[Visual]]:
+    """Write the visual meshes of an arm, from its TOML file, with gripper; return them by link."""
+    looks = read_bodies(Path(__file__).with_name(f"{name}.toml"))
+    return write_visuals(directory, {**looks, "gripper": gripper_looks(size)})
 
 
 def _cup(size: GripperDimensions) -> Mesh:

@@ -10,35 +10,13 @@ the joint. The base faces +x, half a turn from the manufacturer's frame.
 """
 
 from math import pi
-from pathlib import Path
 
 import numpy as np
 
-from clevrskills.sim.robots import meshes
-from clevrskills.sim.robots.geometry import (
-    BoxGeometry,
-    Cylinder,
-    Inertia,
-    Joint,
-    Link,
-    Vector,
-    Visual,
-)
-from clevrskills.sim.robots.gripper import (
-    GripperDimensions,
-    gripper_joints,
-    gripper_links,
-    gripper_looks,
-)
+from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Vector
+from clevrskills.sim.robots.gripper import GripperDimensions, gripper_joints, gripper_links
 
-GRIPPER = GripperDimensions(
-    head_bottom_m=0.0865,
-    head_top_m=0.1115,
-    head_size_m=(0.065, 0.090),
-    cup_tip_m=0.1265,
-    cup_radius_m=0.0142,
-    tcp_m=0.1254,
-)
+GRIPPER = GripperDimensions()
 DH = (
     (0.0, 0.1625, pi / 2),
     (-0.425, 0.0, 0.0),
@@ -154,9 +132,3 @@ DISABLED_PAIRS = (
     ("link5", "gripper"),
     ("link6", "gripper"),
 )
-
-
-def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Write the visual meshes of the robot into `directory`; return them by link."""
-    looks = meshes.read_bodies(Path(__file__).with_name("ur5e.toml"))
-    return meshes.write_visuals(directory, {**looks, "gripper": gripper_looks(GRIPPER)})

@@ -5,25 +5,11 @@ the housings.
 """
 
 from math import pi
-from pathlib import Path
 
-from clevrskills.sim.robots import meshes
-from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Visual
-from clevrskills.sim.robots.gripper import (
-    GripperDimensions,
-    gripper_joints,
-    gripper_links,
-    gripper_looks,
-)
+from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link
+from clevrskills.sim.robots.gripper import GripperDimensions, gripper_joints, gripper_links
 
-GRIPPER = GripperDimensions(
-    head_bottom_m=0.0865,
-    head_top_m=0.1115,
-    head_size_m=(0.065, 0.090),
-    cup_tip_m=0.1265,
-    cup_radius_m=0.0142,
-    tcp_m=0.1254,
-)
+GRIPPER = GripperDimensions()
 _QUARTER = 1.5708  # as published
 _ALONG_Y = (pi / 2, 0.0, 0.0)
 
@@ -141,9 +127,3 @@ DISABLED_PAIRS = (
     ("link4", "link6"),
     ("link5", "gripper"),
 )
-
-
-def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Write the visual meshes of the robot into `directory`; return them by link."""
-    looks = meshes.read_bodies(Path(__file__).with_name("xarm6.toml"))
-    return meshes.write_visuals(directory, {**looks, "gripper": gripper_looks(GRIPPER)})
