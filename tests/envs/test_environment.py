@@ -19,6 +19,7 @@ from gymnasium.utils.seeding import np_random
 import clevrskills
 from clevrskills import BATCHED, env_id, make_vec
 from clevrskills.core.goal.tree import outcomes
+from clevrskills.core.policy import ActionError
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.envs.state_observation import observe
@@ -177,17 +178,10 @@ def test_the_batched_environment_has_the_batch_first(sort):
     assert len(inner.prompts) == len(inner.layouts) == 1
 
 
-def test_the_action_space(sort):
-    assert sort.action_space.shape == (7,) and sort.action_space.dtype == np.float32
-    assert (sort.action_space.low == -1).all() and (sort.action_space.high == 1).all()
-
-
 def test_actions_are_described_as_data(sort):
-    spec = json.loads(json.dumps(base(sort).action_spec))
-    assert spec["shape"] == list(sort.action_space.shape)
-    assert (
-        spec["low"] == sort.action_space.low.min() and spec["high"] == sort.action_space.high.max()
-    )
+    spec, space = json.loads(json.dumps(base(sort).action_spec)), sort.action_space
+    assert spec["shape"] == list(space.shape) == [7] and space.dtype == np.float32
+    assert (space.low == spec["low"]).all() and (space.high == spec["high"]).all()
     assert spec["rate_hz"] == base(sort).control_freq == 20
     assert sorted(i for p in spec["parts"] for i in range(p["start"], p["stop"])) == list(range(7))
 
@@ -202,22 +196,15 @@ def test_actions_out_of_range_are_clipped(sort):
     assert torch.equal(*states)
 
 
-@pytest.mark.parametrize("position", [0, 4, 6])
-def test_actions_that_are_no_numbers_raise(sort, position):
+@pytest.mark.parametrize(
+    "action", [np.full(7, np.nan), *(np.zeros(shape) for shape in ((6,), (8,), (), (2, 7)))]
+)
+def test_invalid_actions_raise_and_change_nothing(sort, action):
     sort.reset(seed=2)
-    action = np.zeros(7, np.float32)
-    action[position] = np.nan
-    with pytest.raises((ClevrSkillsError, ValueError)):
-        sort.step(action)
-    sort.step(np.zeros(7, np.float32))  # and do no harm
-    assert torch.isfinite(base(sort).get_state()).all()
-
-
-@pytest.mark.parametrize("shape", [(6,), (8,), (), (2, 7)])
-def test_actions_of_another_shape_raise(sort, shape):
-    sort.reset(seed=2)
-    with pytest.raises((ClevrSkillsError, ValueError)):
-        sort.step(np.zeros(shape, np.float32))
+    before = base(sort).get_state()
+    with pytest.raises(ActionError):
+        sort.step(action.astype(np.float32))
+    assert torch.equal(base(sort).get_state(), before)
 
 
 def test_success_ends_the_episode(sort):
@@ -301,14 +288,23 @@ def test_wrong_options_of_a_reset_are_named(sort):
 # ---- rewards ----
 
 
-def test_both_scales_of_the_reward():
-    for reward_mode, scale in (("dense", "reward"), ("normalized_dense", "progress")):
-        env = make_env("sort", reward_mode=reward_mode)
-        env.reset(seed=1)
-        for action in random_actions(5):
-            _, reward, *_ = env.step(action)
-            assert reward == pytest.approx(float(getattr(base(env).outcome, scale)))
-        env.close()
+@pytest.mark.parametrize(
+    ("reward_mode", "scale"),
+    [("dense", "reward"), ("normalized_dense", "progress"), ("sparse", "holds")],
+)
+def test_rewards_are_those_of_the_goal(reward_mode, scale):
+    env = make_env("sort", reward_mode=reward_mode)
+    env.reset(seed=1)
+    for action in random_actions(5):
+        _, reward, _, _, info = env.step(action)
+        outcome = base(env).outcome
+        assert reward == pytest.approx(float(getattr(outcome, scale)))
+        parts = {f"set/{i}.inside": float(o.reward) for i, o in enumerate(outcome.children)}
+        assert info["reward_terms"] == pytest.approx({"set": float(outcome.reward), **parts})
+    for step in base(env).goal.steps():
+        step.realize(base(env).world)
+    assert max(env.step(act())[1] for _ in range(30)) >= 1.0
+    env.close()
 
 
 def test_by_default_what_progress_was_made_is_rewarded(sort):
@@ -349,26 +345,6 @@ def test_states_of_another_size_are_refused():
     with pytest.raises(ClevrSkillsError, match="the state has 3 entries"):
         base(env).set_state(base(env).get_state()[:, :3])
     env.close()
-
-
-def test_sparse_rewards():
-    env = make_env("sort", reward_mode="sparse")
-    env.reset(seed=0)
-    assert env.step(act())[1] == 0.0
-    for step in base(env).goal.steps():
-        step.realize(base(env).world)
-    assert max(env.step(act())[1] for _ in range(30)) == 1.0
-    env.close()
-
-
-def test_reward_terms_are_those_of_the_tree(sort):
-    sort.reset(seed=1)
-    info = sort.step(act())[-1]
-    terms, outcome = info["reward_terms"], base(sort).outcome
-    assert terms["set"] == pytest.approx(float(outcome.reward))
-    assert [name for name in terms if "/" in name] == [f"set/{i}.inside" for i in range(4)]
-    for i, part in enumerate(outcome.children):
-        assert terms[f"set/{i}.inside"] == pytest.approx(float(part.reward))
 
 
 def test_the_goal_is_looked_at_once_in_a_step(sort, monkeypatch):
@@ -451,7 +427,8 @@ def test_rendering_for_people():
 
 def test_the_state_observation_tells_all(sort):
     """Unlike the images it is privileged: where bodies are, and which of them matter."""
-    one, _ = sort.reset(seed=0)
+    other, one = sort.reset(seed=1)[0], sort.reset(seed=0)[0]
+    assert one.shape == other.shape
     body = int(next(k for k, b in enumerate(base(sort).layouts[0].bodies) if b and not b.static))
     pose = base(sort).world.pose(torch.tensor([body])).clone()
     pose[0, 0] += 0.01
@@ -468,10 +445,6 @@ def test_the_state_dict_observation_has_the_same_numbers_by_name():
     assert np.allclose(np.concatenate(parts), row)
     by_name.close()
     in_a_row.close()
-
-
-def test_the_state_observation_has_one_size_for_all_seeds(sort):
-    assert len({sort.reset(seed=seed)[0].shape for seed in range(8)}) == 1
 
 
 def test_proprioception(place):
@@ -524,13 +497,6 @@ def test_unknown_names_raise_and_tell_the_known_ones(options, message):
     with pytest.raises(ClevrSkillsError, match=message) as error:
         gym.make("ClevrSkills/Sort-v1", **options)
     assert "\n" not in str(error.value)
-
-
-def test_unknown_names_can_be_caught_as_key_errors():
-    with pytest.raises(KeyError):
-        make_env("sort", split="dev")
-    with pytest.raises(UnknownNameError):
-        make_env("sort", criteria="lenient")
 
 
 def test_a_prompt_can_be_chosen():
@@ -640,14 +606,14 @@ def test_a_state_in_the_middle_of_an_episode_is_restored(place, flat_state):
         else (inner.get_state_dict, inner.set_state_dict)
     )
     saved, seen = save(), outline(place)
+    kept = saved.clone() if flat_state else None
     for action in random_actions(10, seed=1):
         place.step(np.concatenate((action[:6], [-1.0])))
     assert int(inner.world.held[0]) == -1 and not close(seen, outline(place), 1e-3)
     restore(saved)
     assert close(seen, outline(place), 1e-5)
-    again = inner.get_state()
     if flat_state:
-        assert torch.allclose(again, saved, atol=1e-6)
+        assert torch.equal(saved, kept) and torch.allclose(inner.get_state(), saved, atol=1e-6)
 
 
 def test_after_restoring_the_episode_goes_on_as_before(place):
@@ -665,15 +631,6 @@ def test_after_restoring_the_episode_goes_on_as_before(place):
         futures.append((outline(place), rewards))
     assert close(futures[0][0], futures[1][0], 2e-3)
     assert np.allclose(futures[0][1], futures[1][1], atol=1e-2)
-
-
-def test_a_state_is_a_copy(place):
-    place.reset(seed=1)
-    saved = base(place).get_state()
-    kept = saved.clone()
-    for action in random_actions(5):
-        place.step(action)
-    assert torch.equal(saved, kept)
 
 
 def test_what_holds_is_known_again_after_restoring(sort):
@@ -722,25 +679,6 @@ def test_the_state_of_the_goal_is_saved_and_restored(monkeypatch):
     assert inner.goal_state["stage"].tolist() == [1]
     env.reset(seed=0)
     assert inner.goal_state["stage"].tolist() == [0]  # a new episode starts afresh
-    env.close()
-
-
-def test_the_flat_state_can_be_restored_with_nested_goal_state(monkeypatch):
-    env = make_env("pick")
-    cls = type(base(env).task)
-
-    def goal(self, roles):
-        part = Order((Picked(roles["object"]), Picked(roles["object"])))
-        return Order((part, Picked(roles["object"])))
-
-    monkeypatch.setattr(cls, "goal", goal)
-    env.reset(seed=0)
-    inner = base(env)
-    inner.goal_state["0/stage"] = torch.tensor([1])
-    saved = inner.get_state()
-    inner.goal_state["0/stage"] = torch.tensor([0])
-    inner.set_state(saved)
-    assert inner.goal_state["0/stage"].tolist() == [1]
     env.close()
 
 

@@ -168,19 +168,14 @@ def test_setting_a_pose_only_where_asked(env, world):
     assert torch.equal(world.pose(slot(world, OBJECT)), pose) and int(world.held[0]) == -1
 
 
-def test_empty_slots_cannot_be_moved(world):
-    empty = next(k for k in range(len(world.keys)) if k not in (BASE, OBJECT))
-    with pytest.raises(ValueError, match=f"{world.keys[empty]} cannot be moved"):
-        world.set_body_pose(slot(world, empty), torch.tensor([[0, 0, 0.3, 1, 0, 0, 0.0]]))
-
-
-def test_furniture_cannot_be_moved():
+def test_furniture_and_empty_slots_cannot_be_moved():
     env = make_env("sort")
     env.reset(seed=0)
-    world = base(env).world
-    assert base(env).layouts[0].bodies[0].static
-    with pytest.raises(ValueError, match="area_0 cannot be moved"):
-        world.set_body_pose(slot(world, 0), torch.tensor([[0, 0, 0.3, 1, 0, 0, 0.0]]))
+    world, bodies = base(env).world, base(env).layouts[0].bodies
+    assert bodies[0].static
+    for k in (0, bodies.index(None)):
+        with pytest.raises(ValueError, match=f"{world.keys[k]} cannot be moved"):
+            world.set_body_pose(slot(world, k), torch.tensor([[0, 0, 0.3, 1, 0, 0, 0.0]]))
     env.close()
 
 

@@ -131,12 +131,6 @@ def test_the_ur5e_moves_as_its_published_table_says():
         np.testing.assert_allclose(flange, half_turn @ flange_of_ur5e(qpos), atol=2e-6)
 
 
-def test_known_places_of_the_ur5e():
-    """At zero the arm is stretched out, 0.8172 m from the shoulder to the last wrists."""
-    place = kinematics("ur5e").link_poses(np.zeros(6))["flange"].p
-    np.testing.assert_allclose(place, (0.8172, 0.2329, 0.0628), atol=1e-6)
-
-
 def test_published_masses_of_the_ur5e():
     """The arm's center of mass at zero, from the published centers in the published frames."""
     description = robot("ur5e")
@@ -177,13 +171,6 @@ def test_reach_of_the_ur5e_at_heights(tip_m, radius_m):
     qpos = arm.inverse(Pose([radius_m, 0.0, tip_m], DOWN), near)
     assert qpos is not None and arm.within_limits(qpos)
     assert arm.inverse(Pose([radius_m + 0.03, 0.0, tip_m], DOWN), near) is None
-
-
-def test_published_limits_of_the_xarm6():
-    limits = robot("xarm6").joint_limits
-    assert limits[1] == (-2.059, 2.0944)
-    assert limits[2] == (-3.927, 0.19198)
-    assert limits[4] == (-1.69297, pi)
 
 
 def test_masses_reach_the_simulator(description):
