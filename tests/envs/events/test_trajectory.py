@@ -29,5 +29,5 @@ def test_one_reach_is_smoother_than_two_or_a_jerky_one() -> None:
 
 def test_no_movement() -> None:
     assert spectral_arc_length(np.zeros(10), 20.0) == 0.0
-    with pytest.raises(ValueError, match="no speed"):
+    with pytest.raises(ValueError, match="speed is empty"):
         spectral_arc_length([], 20.0)
