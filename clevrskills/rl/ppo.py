@@ -77,7 +77,7 @@ class PPO:
 
     @property
     def done(self) -> bool:
-        """Whether all steps are done."""
+        """``True`` if all steps are done."""
         return self.steps >= self.total_steps
 
     def start(self, seed: int) -> None:

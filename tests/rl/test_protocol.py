@@ -106,7 +106,7 @@ def test_trainings_evaluations_and_the_table(
         ({"ppo": PPOConfig(gamma=0.5)}, "--gamma is set by the protocol states"),
         ({"total_steps": 5}, "--total-steps is set by the protocol"),
         ({"seed": 3}, "--seed is set by the protocol"),
-        ({"arg": ("num_objects=1",)}, "--arg is decided"),
+        ({"arg": ("num_objects=1",)}, "--arg is set"),
         ({"seeds": ()}, "--seeds"),
         ({"evaluate_episodes": 0}, "--evaluate-episodes must be at least 1"),
     ],
