@@ -376,8 +376,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             return self._last_obs, {**info, "reconfigure": True}
 
     @gym.Env.np_random.getter
+    def np_random(self) -> np.random.Generator:
         """Return Gymnasium's generator of the last seed, created on demand."""
-        """Gymnasium's generator of the last seed, created on demand."""
         if self._np_random is None and self._np_random_seed is not None:
             self._np_random, _ = seeding.np_random(self._np_random_seed)
         return super().np_random

@@ -483,7 +483,7 @@ class SimWorld(World):
 
     @property
     def vacuum_on(self) -> Tensor:
-        """Whether the vacuum is on, (B,) bool."""
+        """State of the vacuum: on or off, (B,) bool."""
         return _stacked(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
