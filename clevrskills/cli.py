@@ -21,24 +21,24 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "gallery": ("dataset_tools.view.gallery:gallery", "film one solved episode of each task"),
     },
     "Demonstrations and episodes": {
-        "generate": ("dataset_tools.generate.command:generate", "make demonstrations"),
-        "scenes": ("dataset_tools.scenes.command:scenes", "draw scenes to learn perception from"),
-        "pack": ("dataset_tools.merge:pack", "put episodes into few large files"),
-        "merge": ("dataset_tools.merge:merge", "join datasets of one make"),
+        "generate": ("dataset_tools.generate.command:generate", "generate demonstrations"),
+        "scenes": ("dataset_tools.scenes.command:scenes", "generate images for perception"),
+        "pack": ("dataset_tools.merge:pack", "pack episodes into a few large files"),
+        "merge": ("dataset_tools.merge:merge", "merge datasets with equal settings"),
         "view": ("dataset_tools.view.command:view", "show episodes in a browser"),
-        "check": ("dataset_tools.check.command:check", "find faults of a dataset"),
-        "render": ("dataset_tools.render.command:render", "film recorded episodes again"),
-        "export": ("dataset_tools.export.command:export", "write a dataset for another tool"),
+        "check": ("dataset_tools.check.command:check", "check a dataset for errors"),
+        "render": ("dataset_tools.render.command:render", "render recorded episodes again"),
+        "export": ("dataset_tools.export.command:export", "export a dataset to another format"),
         "card": ("dataset_tools.card:card", "write the data sheet of a dataset"),
-        "freeze": ("evaluation.freeze.command:freeze", "freeze episodes for evaluations"),
+        "freeze": ("evaluation.freeze.command:freeze", "sample and screen evaluation episodes"),
     },
     "Learning": {
         "train": ("baselines.training.train:train", "train a policy on demonstrations"),
-        "dagger": ("baselines.training.dagger:dagger", "train on what a policy gets to"),
-        "rl": ("rl.command:rl", "learn a task by PPO from its rewards"),
+        "dagger": ("baselines.training.dagger:dagger", "improve a policy with DAgger"),
+        "rl": ("rl.command:rl", "train a policy with PPO"),
         "curriculum": (
             "suites.clevrskills.curriculum:curriculum",
-            "train and evaluate by the protocol of the ClevrSkills paper",
+            "run the training and evaluation protocol of the ClevrSkills paper",
         ),
     },
     "Evaluation": {
@@ -47,28 +47,28 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "run the protocol of a suite and print the numbers to report",
         ),
         "evaluate": ("evaluation.evaluate:evaluate", "evaluate a policy on frozen episodes"),
-        "report": ("evaluation.report.command:report", "write tables and a page of runs"),
-        "compare": ("evaluation.report.command:compare", "compare two runs, episode by episode"),
+        "report": ("evaluation.report.command:report", "write tables and a page for runs"),
+        "compare": ("evaluation.report.command:compare", "compare two runs, paired by episode"),
         "robustness": (
             "evaluation.robustness.command:robustness",
             "evaluate a policy on clean and on perturbed episodes",
         ),
-        "plan": ("evaluation.power:plan", "say how many episodes show a difference"),
+        "plan": ("evaluation.power:plan", "compute the number of episodes to evaluate"),
         "submission": ("evaluation.submission.command:submission", "pack or verify a run"),
         "reverify": ("evaluation.dialogue.reverify:reverify", "score transcripts again"),
-        "serve": ("serving.command:serve", "serve a policy to clients on the network"),
-        "chat-stub": ("agents.mock_server:chat_stub", "serve a stand-in for a language model"),
+        "serve": ("serving.command:serve", "serve a policy over the network"),
+        "chat-stub": ("agents.mock_server:chat_stub", "serve a mock language model"),
     },
     "Extending": {
-        "new-task": ("suites.clevrskills.new_task:new_task", "begin a task of your own"),
-        "check-task": ("suites.clevrskills.check_task:check_task", "check a task of your own"),
+        "new-task": ("suites.clevrskills.new_task:new_task", "create the template of a task"),
+        "check-task": ("suites.clevrskills.check_task:check_task", "check a new task"),
     },
 }
-"""Function and summary of each command, by heading. A function is imported when it runs; the type
-of its parameter ``args`` is the dataclass of its options.
+"""Function and summary of each command, by heading. Functions are imported on use; the type of the
+parameter ``args`` is the dataclass of the command's options.
 """
 BROKEN_PIPE = 141
-"""Exit code where whoever read the output has gone, as of programs that SIGPIPE ends."""
+"""Exit code after a broken pipe, as for programs ended by SIGPIPE."""
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import TaskInfo
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class DoctorArgs:
-    """Check simulator, planner, renderer and GPU; print the remedy for what is missing."""
+    """Check simulator, planner, renderer and GPU, and print remedies."""
 
     json: bool = False
     """Print the checks as JSON."""
@@ -95,17 +95,17 @@ class TasksArgs:
     """List the tasks."""
 
     suite: str = "clevrskills"
-    """The suite, see `clevrskills suites`."""
+    """Suite, see `clevrskills suites`."""
     group: Repeated[str] = ()
-    """Only the tasks of a group; may be given several times."""
+    """Only tasks of this group; repeatable."""
     level: Repeated[str] = ()
-    """Only these levels: L0, L1, L2; may be given several times."""
+    """Only tasks of this level, e.g. L0; repeatable."""
     json: bool = False
     """Print the tasks as JSON."""
 
 
 def suites(args: SuitesArgs) -> int:
-    """Print a table of suites: name, title, tasks, levels, splits, interfaces, presets."""
+    """Print the suites: name, title, tasks, levels, splits, interfaces, presets."""
     from clevrskills.core.suite import (
         all_interfaces,
         all_levels,
@@ -117,23 +117,22 @@ def suites(args: SuitesArgs) -> int:
         task_groups,
     )
 
-    rows = []
-    for suite in map(load_suite, suite_names()):
-        rows.append(
-            {
-                "name": suite.name,
-                "title": suite.title,
-                "tasks": list(suite.tasks),
-                "levels": list(dict.fromkeys(all_levels(suite).values())),
-                "groups": list(task_groups(suite)),
-                "splits": list(all_splits(suite)),
-                "robots": list(all_robots(suite)),
-                "interfaces": list(all_interfaces(suite)),
-                "views": list(all_views(suite)),
-                "presets": list(suite.presets()),
-                "policies": list(suite.policies()),
-            }
-        )
+    rows = [
+        {
+            "name": suite.name,
+            "title": suite.title,
+            "tasks": list(suite.tasks),
+            "levels": list(dict.fromkeys(all_levels(suite).values())),
+            "groups": list(task_groups(suite)),
+            "splits": list(all_splits(suite)),
+            "robots": list(all_robots(suite)),
+            "interfaces": list(all_interfaces(suite)),
+            "views": list(all_views(suite)),
+            "presets": list(suite.presets()),
+            "policies": list(suite.policies()),
+        }
+        for suite in map(load_suite, suite_names())
+    ]
     if args.json:
         print(json.dumps(rows, indent=2))
         return 0
@@ -146,7 +145,7 @@ def suites(args: SuitesArgs) -> int:
 
 
 def tasks(args: TasksArgs) -> int:
-    """Print a table of tasks: key, level, sentence, predicates."""
+    """Print the tasks of a suite: key, level, sentence, predicates."""
     from clevrskills.core.suite import load_suite
     from clevrskills.jobs.arguments import SuiteArgs
 
@@ -161,7 +160,7 @@ def tasks(args: TasksArgs) -> int:
 
 
 def _task_row(suite: str, key: str, task: "TaskInfo") -> dict[str, Any]:
-    """Return the description of a task as JSON data."""
+    """Return a task as JSON data."""
     fields = {name: value for name, value in vars(task).items() if name != "details"}
     return {"suite": suite, "key": key, **fields, "interfaces": [*task.interfaces], **task.details}
 
@@ -181,17 +180,17 @@ def _print_table(title: str, columns: Sequence[str], rows: Sequence[Mapping[str,
 
 
 def doctor(args: DoctorArgs) -> int:
-    """Run the checks."""
+    """Check the machine."""
     from clevrskills.doctor import checks
 
     return checks.main(json=args.json)
 
 
 def find_command(name: str) -> tuple[type, Callable[[Any], int]]:
-    """Return the dataclass of a command's options, and what runs it.
+    """Return the options dataclass and the function of a command.
 
     Raises:
-        UnknownNameError: There is no such command.
+        UnknownNameError: Unknown command.
     """
     known = {key: place for commands in COMMANDS.values() for key, (place, _) in commands.items()}
     if name not in known:
@@ -214,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(*(sys.argv[1:] if arguments is None else arguments))
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # nothing reads the output any more
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed again at exit
         return BROKEN_PIPE
 
@@ -231,12 +230,12 @@ def _run(name: str = "--help", *words: str) -> int:
         print(f"clevrskills: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("clevrskills: stopped; what was finished is kept", file=sys.stderr)
+        print("clevrskills: interrupted; finished work is kept", file=sys.stderr)
         return 130
 
 
 def _overview() -> str:
-    """Return the page of all commands."""
+    """Return the help page of all commands."""
     lines = ["usage: clevrskills COMMAND [options]", ""]
     for heading, commands in COMMANDS.items():
         rows = (f"  {name:12}{text}" for name, (_, text) in commands.items())

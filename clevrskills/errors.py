@@ -1,4 +1,4 @@
-"""Errors that a user can meet; the command line prints them as one line."""
+"""Errors shown to users; the command line prints them as one line."""
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,29 +12,29 @@ __all__ = ["ClevrSkillsError"]
 
 
 class ClevrSkillsError(Exception):
-    """Base of all errors that tell the user what was wrong and what is allowed."""
+    """Base class of errors whose message says what was wrong and what is allowed."""
 
 
 class DamagedError(ClevrSkillsError):
-    """Recorded data is missing, damaged, or not what was asked for."""
+    """Error of recorded data that is missing, damaged or of the wrong kind."""
 
     @classmethod
     def of(cls, path: object, error: Exception) -> Self:
-        """Return the error of a file: it is missing, is not allowed to be read, or is damaged."""
+        """Return the error of a file that is missing, unreadable or damaged."""
         if isinstance(error, FileNotFoundError):
             return cls(f"{path} is missing")
-        if isinstance(error, OSError) and error.strerror:  # others are of its content
+        if isinstance(error, OSError) and error.strerror:  # without one it is about the content
             return cls(f"{path} cannot be read: {error.strerror}")
         return cls(f"{path} is damaged: {error!r}")
 
 
 class UnknownNameError(ClevrSkillsError, KeyError):
-    """A name that no registry knows; the message has the allowed names, and the nearest one.
+    """Error of an unknown name; the message lists the allowed names and the closest match.
 
     Args:
-        kind: What was looked up, e.g. "task".
-        name: The name that was asked for.
-        allowed: The names that exist; the nearest one stands before a long list of them.
+        kind: Kind of name, e.g. "task".
+        name: The unknown name.
+        allowed: The known names; the closest match precedes a list longer than ``SHORT``.
     """
 
     SHORT = 12
@@ -53,17 +53,13 @@ class UnknownNameError(ClevrSkillsError, KeyError):
 
 
 class UnknownArgumentError(ClevrSkillsError, TypeError):
-    """An argument that there is not. Libraries such as TorchRL try some, and go on without those of
-    which a ``TypeError`` says so in Python's words.
+    """Error of an unknown argument; the message has Python's wording, which libraries such as
+    TorchRL look for.
     """
 
 
 def check_arguments(given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Check names of arguments.
-
-    Raises:
-        UnknownArgumentError: One is not allowed.
-    """
+    """Raise :class:`UnknownArgumentError` if an argument name is not allowed."""
     names = sorted(allowed)
     for name in given:
         if name not in names:
@@ -72,11 +68,11 @@ def check_arguments(given: Iterable[str], allowed: Iterable[str]) -> None:
 
 
 def whole_number(name: str, value: Any, most: int | None = None) -> int:
-    """Return a whole number from 0 to ``most``, such as a seed or an index: an ``int`` or what
-    stands for one, as numpy's integers do, but no truth value, text or fraction.
+    """Return an integer such as a seed or an index, from 0 to ``most``; numpy integers are
+    accepted, booleans, text and fractions are not.
 
     Raises:
-        ClevrSkillsError: It is something else.
+        ClevrSkillsError: The value is not such an integer.
     """
     truth = isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
     try:
@@ -93,11 +89,11 @@ _KINDS = {"bool": "true or false", "int": "a whole number", "float": "a number",
 
 
 def check_kind(name: str, value: Any, *kinds: str) -> None:
-    """Check that an argument is of one of the kinds ``bool``, ``int``, ``float`` and ``str``; whole
-    numbers are numbers, truth values are not.
+    """Check that an argument has one of the types ``bool``, ``int``, ``float`` and ``str``; an
+    ``int`` is a ``float``, a ``bool`` is neither.
 
     Raises:
-        ClevrSkillsError: It is of none.
+        ClevrSkillsError: It has another type.
     """
     kind = type(value).__name__
     if kind not in kinds and (kind, "float" in kinds) != ("int", True):
@@ -106,11 +102,11 @@ def check_kind(name: str, value: Any, *kinds: str) -> None:
 
 
 def with_defaults(given: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
-    """Return options, of which those that are not given have their defaults.
+    """Return options completed by their defaults.
 
     Raises:
-        UnknownArgumentError: There is no such option.
-        ClevrSkillsError: One is of another kind than its default.
+        UnknownArgumentError: Unknown option.
+        ClevrSkillsError: An option has another type than its default.
     """
     check_arguments(given, defaults)
     for name, value in given.items():
@@ -119,13 +115,13 @@ def with_defaults(given: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
 
 
 class NameTakenError(ClevrSkillsError):
-    """A name that a registry has already.
+    """Error of a name that is registered twice.
 
     Args:
-        kind: What has the name, e.g. "task".
+        kind: Kind of name, e.g. "task".
         name: The name.
-        first: Where what has it is defined.
-        second: Where it is defined again.
+        first: Place of the first definition.
+        second: Place of the second definition.
     """
 
     def __init__(self, kind: str, name: str, first: str, second: str) -> None:
@@ -136,9 +132,7 @@ class NameTakenError(ClevrSkillsError):
 
 @contextmanager
 def errors_in(what: str) -> Iterator[None]:
-    """Raise any error of somebody else's code as a :class:`ClevrSkillsError` that says what it was
-    about.
-    """
+    """Convert any error of external code to a :class:`ClevrSkillsError` that names ``what``."""
     try:
         yield
     except ClevrSkillsError:
@@ -148,23 +142,23 @@ def errors_in(what: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return any exception in one line: errors for users as they are, others with their type and
-    the last place in the user's files, or else the place where they were raised.
+    """Return an exception as one line. Other errors than :class:`ClevrSkillsError` have their type
+    and the last line in the user's files, or else the line that raised them.
     """
     text = " ".join(str(error).split())
     if isinstance(error, ClevrSkillsError):
         return text
-    import traceback  # takes longer than all else here
+    import traceback  # slow to import
 
     places = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    own = [place for place in places if not place[0].startswith(_not_the_users())]
+    own = [place for place in places if not place[0].startswith(_library_paths())]
     shown = "".join(f" ({Path(name).name}:{line})" for name, line in (own or places)[-1:])
     return f"{type(error).__name__}: {text}{shown}"
 
 
 @cache
-def _not_the_users() -> tuple[str, ...]:
-    """Return the beginnings of the paths of code that is not the user's."""
+def _library_paths() -> tuple[str, ...]:
+    """Return the path prefixes of code that is not the user's."""
     import sysconfig
 
     paths = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))

@@ -1,1 +1,1 @@
-"""``clevrskills doctor``: checks of this machine, and the remedy for what is missing."""
+"""``clevrskills doctor``: checks of this machine, with remedies."""

@@ -1,4 +1,4 @@
-"""`clevrskills doctor`: what of the needed things this machine has, and the remedy for the rest."""
+"""Checks of ``clevrskills doctor``: requirements of the package, with remedies."""
 
 import ctypes
 import os
@@ -37,29 +37,29 @@ SOFTWARE_DRIVER = (
     "`apt-get install libvulkan1 mesa-vulkan-drivers` (on Debian 12 from bookworm-backports)"
 )
 NVIDIA_DRIVER = (
-    "complete the NVIDIA driver with its Vulkan part (libGLX_nvidia.so.0 and nvidia_icd.json, "
-    "package libnvidia-gl; in containers NVIDIA_DRIVER_CAPABILITIES=all), or draw in software: "
+    "install the Vulkan part of the NVIDIA driver (libGLX_nvidia.so.0 and nvidia_icd.json, "
+    "package libnvidia-gl; in containers NVIDIA_DRIVER_CAPABILITIES=all), or render in software: "
     "`scripts/install_vulkan.sh --software`"
 )
 
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of one check."""
+    """Outcome of one check."""
 
-    name: str  # what was checked
-    ok: bool  # whether it is as it should be
+    name: str
+    ok: bool
     detail: str
-    remedy: str = ""  # what to do about it; empty if ok
-    required: bool = True  # whether the package is incomplete without it
+    remedy: str = ""  # empty if ok
+    required: bool = True
 
 
 class ProbeError(Exception):
-    """A probe ended without a result; the message is one line that says why."""
+    """Error of a probe that ended without a result; the message is one line."""
 
 
 def probe(name: str) -> dict[str, Any]:
-    """Run one of `clevrskills.doctor.probes` in a process of its own.
+    """Run one of `clevrskills.doctor.probes` in a separate process.
 
     Raises:
         ProbeError: It failed, crashed or took too long.
@@ -109,9 +109,7 @@ def check_simulator() -> Check:
 
 
 def check_planner() -> Check:
-    """Check that the chosen planner plans a motion of the xArm 6; off, which is allowed, where it
-    is missing or can't run.
-    """
+    """Check that the planner plans a motion of the xArm 6; it is optional."""
     name = "planner"
     planner = planner_name()
     try:
@@ -134,7 +132,7 @@ def check_planner() -> Check:
 
 
 def check_renderer() -> Check:
-    """Check that a Vulkan device draws an image."""
+    """Check that a Vulkan device renders an image."""
     name = "renderer"
     try:
         result = probe("render")
@@ -151,12 +149,13 @@ def check_renderer() -> Check:
 
 
 def check_vulkan_files() -> Check:
-    """Check for the Vulkan loader and the drivers' files, which explain a renderer that fails."""
+    """Check for the Vulkan loader and driver files, which explain renderer failures."""
     name = "Vulkan"
     icds = vulkan_icds()
-    missing = [library for library in ("libvulkan.so.1",) if not _loads(library)]
-    if any("nvidia" in icd for icd in icds) and not _loads("libXext.so.6"):
-        missing.append("libXext.so.6")  # NVIDIA's driver is silently left out without it
+    needed = ["libvulkan.so.1"]
+    if any("nvidia" in icd for icd in icds):
+        needed.append("libXext.so.6")  # the NVIDIA driver is silently skipped without it
+    missing = [library for library in needed if not _loads(library)]
     detail = "drivers: " + (", ".join(icds) or "none")
     if missing:
         detail = f"missing {', '.join(missing)}; {detail}"
@@ -168,7 +167,7 @@ def check_vulkan_files() -> Check:
 
 
 def check_gpu() -> Check:
-    """Check for a GPU, which nothing requires."""
+    """Check for an optional GPU."""
     detail = _nvidia_gpu() or "none; simulation and images run on the CPU"
     return Check("GPU", True, detail, required=False)
 
@@ -185,7 +184,7 @@ def check_video() -> Check:
 
 
 def check_disk() -> Check:
-    """Check that there is room for data in the current directory."""
+    """Check for free disk space in the current directory."""
     free_gb = shutil.disk_usage(Path.cwd()).free / 1e9
     ok = free_gb >= MIN_FREE_DISK_GB
     remedy = "" if ok else "free some space, or write datasets elsewhere (--out)"
@@ -205,17 +204,13 @@ CHECKS: tuple[Callable[[], Check], ...] = (
 
 
 def checks() -> list[Check]:
-    """Run all checks, side by side; none raises."""
+    """Run all checks in parallel; none raises."""
     with ThreadPoolExecutor(max_workers=len(CHECKS)) as pool:
         return list(pool.map(_guarded, CHECKS))
 
 
 def main(json: bool = False) -> int:
-    """Print the checks as a table, or as a JSON list of objects with the fields of `Check`.
-
-    Returns:
-        The exit code: 0 if everything required is present.
-    """
+    """Print the checks as a table or as JSON; return 0 if all required checks pass."""
     results = checks()
     if json:
         print(dumps([asdict(check) for check in results], indent=2))
@@ -225,7 +220,7 @@ def main(json: bool = False) -> int:
 
 
 def vulkan_icds() -> list[str]:
-    """Return names of the installed Vulkan driver files, e.g. "lvp_icd.x86_64.json"."""
+    """Return the names of the installed Vulkan driver files, e.g. "lvp_icd.x86_64.json"."""
     named = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES")
     if named:
         return [Path(file).name for file in named.split(os.pathsep) if Path(file).exists()]
@@ -233,12 +228,12 @@ def vulkan_icds() -> list[str]:
 
 
 def renderer_remedy(problem: str) -> str:
-    """Return the remedy for a renderer that fails with this problem."""
+    """Return the remedy for a renderer error."""
     return _library_remedy(problem) or (NVIDIA_DRIVER if _nvidia_gpu() else SOFTWARE_DRIVER)
 
 
 def _library_remedy(problem: str) -> str:
-    """Return the package to install if a shared library is missing, else an empty string."""
+    """Return the install command of a missing shared library, else an empty string."""
     match = re.search(r"(lib[\w.+-]+): cannot open shared object file", problem)
     if match is None:
         return ""
@@ -268,7 +263,7 @@ def _loads(library: str) -> bool:
 def _guarded(check: Callable[[], Check]) -> Check:
     try:
         return check()
-    except Exception as error:  # a check that breaks is a finding too
+    except Exception as error:  # a crashing check is a failed check
         name = check.__name__.removeprefix("check_").replace("_", " ")
         return Check(name, False, f"{type(error).__name__}: {error}", "report this as a bug")
 

@@ -1,7 +1,6 @@
-"""Small real jobs that show whether the machine can do its part; each runs in its own process.
+"""Probes of ``clevrskills doctor``, each run in a separate process that a driver may crash.
 
-`python -m clevrskills.doctor.probes NAME` prints one JSON object as its last line. A driver or a
-library that crashes ends that process only; `clevrskills.doctor.checks` reports it.
+`python -m clevrskills.doctor.probes NAME` prints one JSON object as its last line.
 """
 
 import json
@@ -16,7 +15,7 @@ from clevrskills.sim.render.vulkan import drawing_device, vulkan_devices
 
 def simulate() -> dict[str, Any]:
     """Import the simulator and let a box fall on the ground for one second."""
-    import mani_skill.envs  # noqa: F401  (the import is the check: it needs many system libraries)
+    import mani_skill.envs  # noqa: F401  (needs many system libraries)
     import sapien
     import torch
 
@@ -38,7 +37,7 @@ def simulate() -> dict[str, Any]:
 
 
 def render() -> dict[str, Any]:
-    """Take a 64x64 image of a box and says which device drew it."""
+    """Render a 64x64 image of a box."""
     os.environ.setdefault("LP_NUM_THREADS", "0")
     import numpy as np
     import sapien
@@ -69,7 +68,7 @@ def render() -> dict[str, Any]:
 
 
 def plan() -> dict[str, Any]:
-    """Plan a motion of the xArm 6 with the chosen planning backend."""
+    """Plan a motion of the xArm 6 with the selected planning backend."""
     import numpy as np
 
     from clevrskills.sim.robots.description import robot
@@ -82,7 +81,7 @@ def plan() -> dict[str, Any]:
 
 
 def _device() -> Any:
-    """Return a CUDA device that can draw, or else whatever the Vulkan driver offers."""
+    """Return a CUDA device that can render, or else the default Vulkan device."""
     import sapien
 
     try:

@@ -14,83 +14,82 @@ class EpisodeArgs:
     """Episodes."""
 
     split: Repeated[str] = ()
-    """A split of the suite, such as train (seen objects and textures) or test (unseen); may be
-    given several times; by default both of these, or those that the suite names."""
+    """Split of the suite, e.g. train (seen objects and textures) or test (unseen); repeatable;
+    default: train and test, or the splits that the suite names."""
     episodes: int | None = None
-    """Episodes of each task and split; by default 20, or what the suite names."""
+    """Number of episodes per task and split; default: 20, or the number that the suite names."""
     seed: int | None = None
-    """Draw the episodes from this seed on, instead of using frozen ones."""
+    """Sample episodes from consecutive seeds starting here instead of using frozen episodes."""
     frozen: Path | None = None
-    """Folder of frozen episodes made by `clevrskills freeze`; by default those of the package."""
+    """Folder of frozen episodes written by `clevrskills freeze`; default: those of the package."""
     robot: str | None = None
-    """The robot; by default that of the frozen episodes."""
+    """Robot; default: the robot of the frozen episodes."""
     criteria: str | None = None
-    """When a task counts as solved: one of the suite's criteria, by default the first."""
+    """Success criteria; default: the suite's first."""
     axis: Repeated[str] = ()
-    """Perturb the frozen episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several
-    times. Those that the oracle cannot solve, or that cannot be told by sight, are replaced by the
-    next ones, the same for all policies."""
+    """Perturb the frozen episodes along an axis, NAME:LEVEL, e.g. camera:3; repeatable. Episodes
+    that become unsolvable or visually ambiguous are replaced by the next ones, for all policies
+    alike."""
     noise: str | None = None
-    """Noise of images and actions, of suites that have some: a name, or a description."""
+    """Image and action noise, by name or description, if the suite supports it."""
     repeat: int = 1
-    """Number of runs of each episode; what the policy draws differs."""
+    """Number of rollouts per episode, each with another policy seed."""
     until_width: float | None = None
-    """Stop when the 95 % interval of the mean success over the tasks is so narrow, e.g. 0.1 for ten
-    percentage points: all frozen episodes, or the first --episodes, in a shuffled order, one of
-    each task in turn, by a confidence sequence that holds whenever one stops."""
+    """Stop when the 95 % confidence sequence of the mean success rate over tasks is this narrow,
+    e.g. 0.1 for ten percentage points. Episodes run in a shuffled order, one of each task in turn;
+    --episodes limits their number per task."""
     handover: Literal["prefix", "plan", "all"] | None = None
-    """Let the oracle do a part of each episode: `prefix`, all up to a leaf of the goal, which the
-    policy does, once told by the leaf's sentence and once by the whole prompt; `plan`, the choice
-    of what to do next, of which it tells the policy; `all`, both, and the policy by itself with
-    twice the limit of steps. The report tells where compositions break."""
+    """Let the oracle do part of each episode, to locate failures of composition: `prefix`, all
+    steps before a subgoal, which the policy does, prompted by the subgoal and by the full prompt;
+    `plan`, the choice of the next subgoal; `all`, both, and the policy alone with twice the step
+    limit."""
 
 
 @dataclass(kw_only=True)
 class ActionArgs:
-    """Actions, and when an episode ends."""
+    """Actions and the end of episodes."""
 
     interface: str | None = None
-    """Interface of the policy; by default the suite's first one."""
+    """Action interface of the policy; default: the suite's first."""
     controller: str | None = None
-    """A second policy that carries out the commands of the first one, which plans in words, in
-    place of the skills: `checkpoint:DIR` or any other that acts by numbers. It is told the sentence
-    of each command, and has the steps of the task that asks for such a thing alone."""
+    """Low-level policy that executes the commands of a policy that plans in words, instead of the
+    scripted skills, e.g. `checkpoint:DIR`. It is prompted with each command and has the step limit
+    of the task with that single goal."""
     controller_arg: Repeated[str] = ()
-    """Argument of the controller, NAME=VALUE, as with `--policy-arg`."""
+    """Argument of the controller, NAME=VALUE, like `--policy-arg`."""
     chunk: int | None = None
-    """Actions that are executed when the policy gives several at once; by default all."""
+    """Number of actions executed from an action chunk; default: all."""
     strict_actions: bool = False
-    """Actions outside [-1, 1] are errors; by default they are clipped and counted."""
+    """Treat actions outside [-1, 1] as errors; by default they are clipped and counted."""
     feedback: Literal["none", "simple", "detailed"] | None = None
-    """What turns in words tell of themselves: nothing, whether they were done, or why not too; by
-    default what the suite names, mostly simple."""
+    """Feedback on actions in words: none, success or failure, or the reason of a failure too;
+    default: that of the suite, usually simple."""
     stop: Literal["goal", "limit", "declared"] | None = None
-    """When an episode ends: when the goal holds (the default), at the limit, or when the policy
-    says `done`, which counts as a success only if the goal holds then."""
+    """End of an episode: when the goal holds (default), at the step limit, or when the policy says
+    `done`, which is a success only if the goal holds."""
 
 
 @dataclass(kw_only=True)
 class ObservationArgs:
-    """Observations, in place of those that the policy asks for."""
+    """Observations, overriding those that the policy requests."""
 
     cameras: tuple[str, ...] | None = None
-    """Cameras that the policy is shown, in place of those that it asks for; `none`: no images."""
+    """Cameras of the observation; `none`: no images."""
     view: Repeated[str] = ()
-    """A view of the suite that the policy is shown, in place of cameras: a camera or, say, a
-    description in text; may be given several times."""
+    """View of the suite, instead of cameras, e.g. a camera or a text description; repeatable."""
     size: int | None = None
-    """Width and height of the images, in pixels; by default each camera's own."""
+    """Width and height of images in pixels; default: the camera's own."""
     look: Look | None = None
-    """Images with soft shadows, flat, or stock, by the shaders that SAPIEN ships; by default what
-    the policy was trained on, or else soft."""
+    """Rendering style: soft shadows, flat, or stock SAPIEN shaders; default: the style the policy
+    was trained on, or soft."""
     history: int | None = None
-    """Control steps in each observation."""
+    """Number of control steps per observation."""
     prompt: Literal["multimodal", "language"] | None = None
-    """Prompts with images, or in words alone; the latter leaves out the tasks that the paper
-    leaves out there."""
+    """Prompts with images, or in words only; the latter skips tasks that need images, as in the
+    paper."""
     wording: Literal["own", "seen", "held_out", "empty", "other_task"] | None = None
-    """What prompts say: what the episodes hold (the default), the wordings that are seen in
-    training or held out, in turn, or, as controls, nothing or what another task asks for."""
+    """Wording of prompts: that of the episodes (default), training or held-out wordings in turn,
+    or, as controls, empty or that of another task."""
 
 
 @dataclass(kw_only=True)
@@ -98,8 +97,8 @@ class VideoArgs:
     """Videos."""
 
     video: Repeated[str] = ()
-    """Film the first episodes of each task and split, by their number, or an episode by its name,
-    e.g. sort_test_007; may be given several times, and after the evaluation."""
+    """Record the first N episodes of each task and split, or one episode by name, e.g.
+    sort_test_007; repeatable, also after the evaluation."""
 
 
 @dataclass(kw_only=True)
@@ -107,62 +106,61 @@ class CostArgs:
     """Costs of language models."""
 
     max_cost: float | None = None
-    """Begin no more episodes once the run has cost so much, by `--policy-arg price_in=…
-    price_out=…`; the same command with a higher number goes on."""
+    """Start no more episodes once the run has cost this much, given `--policy-arg price_in=…
+    price_out=…`; rerun with a higher limit to continue."""
     dry_run: bool = False
-    """Send nothing: print how many requests a policy that asks a language model would make at most,
-    about how many tokens and images, and their price."""
+    """Send no requests; print upper bounds on requests, tokens, images and price."""
 
 
 @dataclass(kw_only=True)
 class RestartArgs:
-    """Workers: how long they wait for an action, and what follows when they are lost."""
+    """Workers: timeouts and restarts."""
 
     timeout: float = 60.0
-    """Seconds in which the policy must give an action, at least 60; else the episode has failed. Of
-    `chat:` policies at least 600."""
+    """Seconds that the policy may take per action, at least 60, or the episode fails; `chat:`
+    policies have at least 600."""
     accept_restarts: bool = False
-    """Go on although more episodes were started again than are allowed (1 %, at least 2), as their
-    process or connection was lost: all restarted episodes count as failures."""
+    """Continue when more episodes were restarted than the limit (1 %, at least 2), after a lost
+    process or connection; every restarted episode then counts as a failure."""
 
 
 @dataclass(kw_only=True)
 class EvaluationPoolArgs(RestartArgs, PoolArgs):
-    """Workers: what each of them runs."""
+    """Workers: number, place and batch size."""
 
     batch: int = 1
-    """Episodes that a process runs at the same time; the result is the same for any number."""
+    """Episodes that a process runs concurrently; results do not depend on it."""
 
 
 @dataclass(kw_only=True)
 class EvaluateArgs(
     EvaluationPoolArgs, CostArgs, VideoArgs, ObservationArgs, ActionArgs, EpisodeArgs, SuiteArgs
 ):
-    """Evaluate a policy on frozen episodes; running it again continues."""
+    """Evaluate a policy on frozen episodes; rerun the command to continue."""
 
     policy: str
-    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
+    """Policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
     `clevrskills rl`, `lerobot:DIR` of `lerobot-train`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`,
     `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, `replay:DATASET` on the episodes of a dataset,
-    or `chat:URL`, a language model behind an OpenAI-compatible endpoint; `chat:oracle` and others
-    stand in for one."""
+    or `chat:URL`, a language model behind an OpenAI-compatible endpoint (`chat:oracle` and others
+    are stand-ins)."""
     isolate: bool = False
-    """Run the policy in a process of its own, from which it does not reach the environment.
-    Privileged policies run inside, and results say so."""
+    """Run the policy in a separate process without access to the environment; privileged policies
+    run inside, which the results record."""
     policy_arg: Repeated[str] = ()
-    """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
+    """Policy argument, NAME=VALUE with a JSON value; repeatable."""
     all: bool = False
-    """All tasks that have frozen episodes for the suite's first robot."""
+    """Evaluate all tasks with frozen episodes for the suite's first robot."""
     preset: str | None = None
-    """A named bundle of options of the suite; options that are given win."""
+    """Named set of options of the suite; explicit options take precedence."""
     out: Path
-    """Folder of the results."""
+    """Output folder."""
     label: str = ""
-    """What tables call the policy."""
+    """Name of the policy in tables."""
     track: str = ""
-    """What the policy has learned from, if it does not say so itself: none, standard-100,
-    standard-1000 or open."""
+    """Training data, if the policy does not declare it: none, standard-100, standard-1000 or
+    open."""
     verbose: bool = False
-    """Print all tables, with their legends."""
+    """Print all tables with their legends."""
     json: bool = False
     """Print the results as JSON."""

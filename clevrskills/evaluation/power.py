@@ -1,6 +1,7 @@
-"""``clevrskills plan``: how many episodes it takes to see a difference."""
+"""``clevrskills plan``: number of episodes needed to detect a difference (power analysis)."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,41 +12,40 @@ MAX_EPISODES = 1_000_000
 
 @dataclass(kw_only=True)
 class PlanArgs:
-    """Say how many episodes it takes to see a difference between two policies.
+    """Compute how many episodes are needed to detect a difference between two policies.
 
-    Paired means that both are evaluated on the same frozen episodes, as `clevrskills compare` wants
-    it. Then only the episodes on which they differ tell anything: `--discordant` is their share.
+    With --paired, both policies are evaluated on the same frozen episodes, as for `clevrskills
+    compare`; only episodes with different outcomes count, and `--discordant` is their share.
     """
 
     rate: float
     """Success rate of one policy, between 0 and 1."""
     difference: float
-    """By how much the other one is better or, if negative, worse: 0.1 is ten percentage points."""
+    """Difference in success rate of the other policy, e.g. 0.1 for ten percentage points."""
     paired: bool = False
-    """Both do the same episodes; compared by McNemar's exact test."""
+    """Evaluate both policies on the same episodes; McNemar's exact test."""
     discordant: float | None = None
-    """Share of the episodes in which one succeeds and the other one does not; by default as if
-    their successes had nothing to do with each other."""
+    """Share of episodes with different outcomes; default: that of independent outcomes."""
     power: float = 0.8
-    """Probability with which the difference is to be found."""
+    """Power: probability of detecting the difference."""
     alpha: float = 0.05
-    """Probability of finding a difference where there is none."""
+    """Significance level: probability of a false detection."""
     tasks: int = 1
-    """Number of tasks over which the episodes are spread."""
+    """Number of tasks that the episodes are divided among."""
     json: bool = False
     """Print the numbers as JSON."""
 
 
 def plan(args: PlanArgs) -> int:
-    """Print the numbers of episodes.
+    """Print the required number of episodes.
 
     Raises:
-        ClevrSkillsError: An argument is not allowed.
+        ClevrSkillsError: An argument is out of range.
     """
     if args.tasks < 1:
         raise ClevrSkillsError(f"--tasks must be at least 1, not {args.tasks}")
     if args.discordant is not None and not args.paired:
-        raise ClevrSkillsError("--discordant is for --paired")
+        raise ClevrSkillsError("--discordant requires --paired")
     other = args.rate + args.difference
     facts = {"rate": args.rate, "other_rate": other, "power": args.power, "alpha": args.alpha}
     if args.paired:
@@ -56,7 +56,7 @@ def plan(args: PlanArgs) -> int:
         test, extra = "McNemar's exact test", f", discordant on {100 * share:g} % of the episodes"
     else:
         n = unpaired_episodes(args.rate, args.difference, args.power, args.alpha)
-        test, extra = "two-sided test of two proportions, other episodes for each", ""
+        test, extra = "two-sided test of two proportions on different episodes", ""
     each = -(-n // args.tasks)
     if args.json:
         import json
@@ -64,10 +64,10 @@ def plan(args: PlanArgs) -> int:
         facts |= {"episodes": n, "tasks": args.tasks, "episodes_per_task": each}
         print(json.dumps(facts, indent=2))
         return 0
-    print(f"{n} episodes with each policy", end="")
-    print(f": {each} of each of {args.tasks} tasks" if args.tasks > 1 else "")
+    print(f"{n} episodes per policy", end="")
+    print(f": {each} for each of {args.tasks} tasks" if args.tasks > 1 else "")
     print(
-        f"to tell {100 * other:g} % from {100 * args.rate:g} % with probability {args.power:g}"
+        f"to distinguish {100 * other:g} % from {100 * args.rate:g} % with power {args.power:g}"
         f" ({test}, level {args.alpha:g}{extra})"
     )
     return 0
@@ -76,12 +76,11 @@ def plan(args: PlanArgs) -> int:
 def unpaired_episodes(
     rate: float, difference: float, power: float = 0.8, alpha: float = 0.05
 ) -> int:
-    """Return episodes that each of two policies needs, other ones for each, for a two-sided z-test
-    of two proportions (Fleiss, Levin and Paik 2003, section 4.2, without correction for
-    continuity).
+    """Return the number of episodes per policy for a two-sided z-test of two proportions on
+    different episodes (Fleiss, Levin and Paik 2003, section 4.2, no continuity correction).
 
     Raises:
-        ClevrSkillsError: A number is not allowed.
+        ClevrSkillsError: An argument is out of range.
     """
     from scipy.stats import norm
 
@@ -96,17 +95,17 @@ def unpaired_episodes(
 def paired_episodes(
     rate: float, difference: float, discordant: float, power: float = 0.8, alpha: float = 0.05
 ) -> int:
-    """Return episodes that both policies do, for McNemar's exact two-sided test.
+    """Return the number of shared episodes for McNemar's exact two-sided test.
 
     Args:
         rate: Success rate of one policy.
-        difference: By how much that of the other one is greater.
-        discordant: Share of the episodes in which one of them succeeds and the other one does not.
-        power: Probability with which the difference is to be found.
-        alpha: Level of the test.
+        difference: Difference in success rate of the other policy.
+        discordant: Share of episodes with different outcomes.
+        power: Power of the test.
+        alpha: Significance level.
 
     Raises:
-        ClevrSkillsError: A number is not allowed, or no two policies can differ so.
+        ClevrSkillsError: An argument is out of range, or the share is impossible for these rates.
     """
     _check(rate, difference, power, alpha)
     least, most = abs(difference), min(2 * rate + difference, 2 - 2 * rate - difference)
@@ -119,13 +118,13 @@ def paired_episodes(
 
 
 def paired_power(n: int, difference: float, discordant: float, alpha: float = 0.05) -> float:
-    """Return probability that McNemar's exact two-sided test finds a difference in n episodes."""
+    """Return the power of McNemar's exact two-sided test with n episodes."""
     import numpy as np
     from scipy.stats import binom
 
     low, high = (int(k) for k in binom.ppf([1e-9, 1 - 1e-9], n, discordant))
-    counts = np.arange(max(low, 1), max(high, 1) + 1)  # of discordant episodes
-    # most wins of the one policy with which the test still rejects; its p-value is twice the tail
+    counts = np.arange(max(low, 1), max(high, 1) + 1)  # discordant episodes
+    # most wins of one policy at which the test still rejects; the p-value is twice the tail
     worst = binom.ppf(alpha / 2, counts, 0.5)
     worst -= 2 * binom.cdf(worst, counts, 0.5) > alpha
     better = min(1.0, (discordant + abs(difference)) / (2 * discordant))
@@ -134,22 +133,18 @@ def paired_power(n: int, difference: float, discordant: float, alpha: float = 0.
 
 
 def independent_discordance(rate: float, other: float) -> float:
-    """Return the share of discordant episodes if the successes of two policies are independent."""
+    """Return the share of discordant episodes for independent outcomes."""
     return rate * (1 - other) + other * (1 - rate)
 
 
 def _smallest(enough: Callable[[int], bool]) -> int:
-    """Return the smallest number of episodes that is enough."""
+    """Return the smallest sufficient number of episodes by bisection."""
     high = 1
     while not enough(high):
         high *= 2
         if high > MAX_EPISODES:
-            raise ClevrSkillsError(f"that takes more than {MAX_EPISODES} episodes")
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+            raise ClevrSkillsError(f"this needs more than {MAX_EPISODES} episodes")
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=enough)
 
 
 def _check(rate: float, difference: float, power: float, alpha: float) -> None:
@@ -157,7 +152,7 @@ def _check(rate: float, difference: float, power: float, alpha: float) -> None:
         if not 0 <= value <= 1:
             raise ClevrSkillsError(f"{name} must be between 0 and 1, not {value:g}")
     if difference == 0:
-        raise ClevrSkillsError("difference must not be 0: no number of episodes shows none")
+        raise ClevrSkillsError("difference must not be 0")
     for name, value in (("power", power), ("alpha", alpha)):
         if not 0 < value < 1:
             raise ClevrSkillsError(f"{name} must be between 0 and 1, not {value:g}")

@@ -104,7 +104,7 @@ def test_pairs_save_episodes() -> None:
         ({"rate": 0.4, "difference": 0.1, "power": 1.0}, "power must be between 0 and 1, not 1"),
         ({"rate": 0.4, "difference": 0.1, "power": 0.04}, "power must be greater than alpha"),
         ({"rate": 0.4, "difference": 0.1, "tasks": 0}, "--tasks must be at least 1, not 0"),
-        ({"rate": 0.4, "difference": 0.1, "discordant": 0.3}, "--discordant is for --paired"),
+        ({"rate": 0.4, "difference": 0.1, "discordant": 0.3}, "--discordant requires --paired"),
         (
             {"rate": 0.4, "difference": 0.1, "discordant": 0.05, "paired": True},
             "the discordant share must be between 0.1 and 0.9 for rates of 0.4 and 0.5, not 0.05",
@@ -121,12 +121,12 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     command = "plan --rate 0.4 --difference 0.1 --paired --discordant 0.3 --tasks 12"
     assert main(command.split()) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "249 episodes with each policy: 21 of each of 12 tasks"
-    assert second.startswith("to tell 50 % from 40 % with probability 0.8 (McNemar's exact test")
+    assert first == "249 episodes per policy: 21 for each of 12 tasks"
+    assert second.startswith("to distinguish 50 % from 40 % with power 0.8 (McNemar's exact test")
     assert main([*command.split(), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["episodes"], data["episodes_per_task"], data["discordant"]) == (249, 21, 0.3)
     assert main("plan --rate 0.4 --difference 0.1".split()) == 0
-    assert capsys.readouterr().out.startswith("388 episodes with each policy\n")
+    assert capsys.readouterr().out.startswith("388 episodes per policy\n")
     assert main("plan --rate 2 --difference 0.1".split()) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -26,43 +26,42 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class BenchmarkArgs(RestartArgs, WorkerArgs, TaskArgs):
-    """Run the protocol of a suite and print the numbers to report; running it again continues. The
-    policy runs in a process of its own, unless it is privileged.
+    """Run the protocol of a suite and print the numbers to report; rerun the command to continue.
+    The policy runs in a separate process unless it is privileged.
 
-    ClevrSkills: 33 tasks, 50 episodes of the split `test` each, three numbers: L0; L1+L2 zero-shot,
-    of policies trained on L0 alone; L1+L2 trained, of others. Tasks and levels that are named are
-    run alone, and the result says so.
+    ClevrSkills: 33 tasks with 50 `test` episodes each and three numbers: L0; L1+L2 zero-shot, for
+    policies trained on L0 only; L1+L2 trained, for others. If tasks or levels are named, only
+    these are run, and the result says so.
     """
 
     suite: str | None = None
-    """The suite, see `clevrskills suites`; by default the one that has the tasks."""
+    """Suite, see `clevrskills suites`; default: the suite of the tasks."""
     cell: Repeated[str] = ()
-    """A row of the protocol, such as a view of iVISPAR; may be given several times; by default
-    all."""
+    """Row of the protocol, e.g. a view of iVISPAR; repeatable; default: all."""
     interface: str | None = None
-    """Interface of the policy; by default the suite's first one."""
+    """Action interface of the policy; default: the suite's first."""
     policy: str
-    """The policy, as for `clevrskills evaluate`."""
+    """Policy, as for `clevrskills evaluate`."""
     policy_arg: Repeated[str] = ()
-    """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
+    """Policy argument, NAME=VALUE with a JSON value; repeatable."""
     track: str = ""
-    """What the policy has learned from, if it does not say so itself: none, standard-100,
-    standard-1000 or open."""
+    """Training data, if the policy does not declare it: none, standard-100, standard-1000 or
+    open."""
     trained_on: str = ""
-    """Which tasks of the suite it was trained on: of ClevrSkills L0, L0+L1 or all; none where it
-    has learned from nothing."""
+    """Tasks that the policy was trained on: for ClevrSkills L0, L0+L1 or all; none without
+    training."""
     quick: bool = False
-    """Ten episodes of the split `val` of each task: a check, never a result."""
+    """Run ten `val` episodes per task, as a check that is never a result."""
     until_width: float | None = None
-    """Stop when the 95 % interval of the mean success over the tasks is so narrow, e.g. 0.1."""
+    """Stop when the 95 % interval of the mean success rate over tasks is this narrow, e.g. 0.1."""
     batch: int = 1
-    """Episodes that a process runs at the same time; the result is the same for any number."""
+    """Episodes that a process runs concurrently; results do not depend on it."""
     label: str = ""
     """Name of the policy in tables."""
     out: Path
-    """Folder of the results, one run in each folder."""
+    """Output folder, with one subfolder per run."""
     dry_run: bool = False
-    """Only print what it costs."""
+    """Only print the cost."""
     json: bool = False
     """Print the numbers as JSON."""
 

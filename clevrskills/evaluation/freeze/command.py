@@ -46,32 +46,29 @@ ROOM = 1.5
 
 @dataclass(kw_only=True)
 class FreezeArgs(PlannerArgs, WorkerArgs, SuiteArgs):
-    """Freeze episodes to evaluate on: draw them, screen them, write them as data; running it again
-    continues.
-    """
+    """Sample, screen and save evaluation episodes; rerun the command to continue."""
 
     episodes: int | None = None
-    """Episodes of each task and split; by default 100, or as many as the suite says."""
+    """Number of episodes per task and split; default: 100, or the number that the suite names."""
     split: Repeated[str] = ()
-    """A split of the suite; may be given several times. By default all that a task has."""
+    """Split of the suite; repeatable; default: all splits of each task."""
     robot: str | None = None
-    """The robot; by default the first of the suite."""
+    """Robot; default: the suite's first."""
     out: Path | None = None
-    """Folder of the files, one for each task and split."""
+    """Output folder, with one file per task and split."""
     package: Path | None = None
-    """Folder of a distribution of your own: its tasks, into its package, in place of --out."""
+    """Folder of your own distribution; its tasks are frozen into its package instead of --out."""
     recorded: Path | None = None
-    """Folder of a dataset: freeze its episodes instead of drawing some, by default all of them."""
+    """Dataset whose episodes are frozen instead of new ones; default: all its episodes."""
     import_: Path | None = None
-    """Folder of files of the original that the suite re-implements: freeze what they hold, as the
-    one split that is named, by default the suite's."""
+    """Folder of files of the original benchmark to freeze as one split, by default the suite's."""
     axis: Repeated[str] = ()
-    """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
+    """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; repeatable."""
     planned: bool = False
-    """Take the plan that was found when an episode was drawn as proof that it can be solved, where
-    a suite has such plans; the oracle does not act."""
+    """Accept the plan found during sampling as proof of solvability, without running the oracle,
+    if the suite has such plans."""
     timeout: float = 600.0
-    """Seconds after which the screening of a seed is ended and begun again."""
+    """Seconds after which the screening of a seed is stopped and retried."""
     json: bool = False
     """Print the summary as JSON."""
 

@@ -40,50 +40,49 @@ _COLORS = ("red", "green", "blue", "yellow", "orange", "purple")
 
 @dataclass(kw_only=True)
 class PlayArgs(PlannerArgs):
-    """Play an episode: read commands, tell what came of each.
+    """Play an episode by entering commands.
 
-    At the terminal, `?` explains what can be said, `goals` tells what is still to be done, and
-    `quit` ends. With `--browser` it is played on a page.
+    At the terminal, `?` lists the commands, `goals` shows the open goals, and `quit` ends. Use
+    `--browser` to play on a web page.
     """
 
     task: Positional[str]
     """Key of the task."""
     suite: str | None = None
-    """The suite, see `clevrskills suites`; by default the one that has the task."""
+    """Suite, see `clevrskills suites`; default: the suite of the task."""
     split: str | None = None
-    """Split of the episode; by default test, or the one that the suite evaluates on."""
+    """Split of the episode; default: test, or the suite's evaluation split."""
     index: int = 0
-    """Which of the frozen episodes."""
+    """Index of the frozen episode."""
     seed: int | None = None
-    """Draw the episode from this seed instead."""
+    """Sample the episode from this seed instead."""
     interface: str | None = None
-    """Interface; by default the suite's first one."""
+    """Action interface; default: the suite's first."""
     view: Repeated[str] = ()
-    """A view that is shown before the first turn and after each; may be given several times. By
-    default what the suite has in words; in the browser its first image, too."""
+    """View shown at the start and after each turn; repeatable; default: the suite's text views,
+    and in the browser its first image."""
     feedback: Literal["none", "simple", "detailed"] = "detailed"
-    """Feedback of turns."""
+    """Level of feedback on turns."""
     noise: str = ""
-    """Noise of images and actions, of suites that have some: a name, or a description."""
+    """Image and action noise, by name or description, if the suite supports it."""
     criteria: str | None = None
-    """When the task counts as solved: one of the suite's criteria, by default the first."""
+    """Success criteria; default: the suite's first."""
     robot: str | None = None
-    """The robot of a drawn episode; by default the suite's first one."""
+    """Robot of a sampled episode; default: the suite's first."""
     arg: Repeated[str] = ()
-    """Argument of the task of a drawn episode, TASK.NAME=VALUE; may be given several times."""
+    """Task argument of a sampled episode, TASK.NAME=VALUE; repeatable."""
     commands: str | None = None
-    """Commands separated by `;`, or a file with one in each line, or `-` for the standard input;
-    by default they are read from the terminal. Of numbers, one action in each command, such as
-    `0 0 -1 0 0 0 -1 x20`; `x20` repeats it."""
+    """Commands separated by `;`, a file with one per line, or `-` for standard input; default: the
+    terminal. A numeric action is one command, e.g. `0 0 -1 0 0 0 -1 x20`, where `x20` repeats
+    it."""
     browser: bool = False
-    """Play on a page in the browser, with the views and a line for commands; this machine alone can
-    open it."""
+    """Play on a web page that only this machine can open."""
     port: int = 0
-    """Port of that page; 0: one that is free."""
+    """Port of the web page; 0: any free port."""
     record: Path | None = None
-    """Folder into which the episode is entered as a result of the policy `human`, for reports."""
+    """Folder to which the episode is added as a result of the policy `human`, for reports."""
     json: bool = False
-    """Print what happened as JSON."""
+    """Print the turns and the outcome as JSON."""
 
 
 def play(args: PlayArgs, suite: Suite | None = None) -> int:

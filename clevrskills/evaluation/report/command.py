@@ -26,18 +26,18 @@ SHOWN = (
 
 @dataclass(kw_only=True)
 class ReportArgs:
-    """Write tables (CSV, Markdown, LaTeX) and a page from runs of `clevrskills evaluate`, or from
-    what `lerobot-eval` or `vla-eval` wrote.
+    """Write tables (CSV, Markdown, LaTeX) and an HTML page for runs of `clevrskills evaluate`,
+    `lerobot-eval` or `vla-eval`.
 
-    The page shows levels, tasks, how episodes ended, and every episode, with its video if there is
-    one. With several runs they stand side by side, and each is compared with the first one on the
-    episodes that both have done.
+    The page shows results by level and task, causes of termination, and every episode with its
+    video. Several runs are shown side by side, and each is compared with the first on the episodes
+    that both have evaluated.
     """
 
     runs: Positional[tuple[Path, ...]]
-    """Folders of runs."""
+    """Run folders."""
     out: Path | None = None
-    """Folder to write to; by default `report` in the first run's folder."""
+    """Output folder; default: `report` in the folder of the first run."""
     title: str = "Evaluation"
     """Title of the page."""
     json: bool = False
@@ -177,11 +177,11 @@ def _write(
 
 @dataclass(kw_only=True)
 class CompareArgs:
-    """Compare two runs of `clevrskills evaluate`, or of `vla-eval`, on the episodes that both have
-    done.
+    """Compare two runs of `clevrskills evaluate` or `vla-eval` on the episodes that both have
+    evaluated.
 
     For each level and task: both success rates, their difference with its 95 % interval (paired
-    bootstrap; Newcombe's for a single task), and McNemar's exact test.
+    bootstrap; Newcombe for a single task), and McNemar's exact test.
     """
 
     a: Positional[Path]
@@ -189,10 +189,10 @@ class CompareArgs:
     b: Positional[Path]
     """Folder of the second run."""
     sequential: bool = False
-    """Test equal success rates by rounds, one episode of each task, in the shuffled order of
-    `evaluate --until-width`: valid however often one looks and whenever one stops."""
+    """Use an anytime-valid test over rounds of one episode per task, in the shuffled order of
+    `evaluate --until-width`."""
     episodes: bool = False
-    """List the episodes, too, at which only one of them succeeded."""
+    """List the episodes in which only one of the runs succeeded."""
     json: bool = False
     """Print the comparison as JSON."""
 

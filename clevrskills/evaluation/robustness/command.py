@@ -26,36 +26,36 @@ STEP_S = 0.025
 
 @dataclass(kw_only=True)
 class RobustnessArgs(WorkerArgs, SuiteArgs):
-    """Evaluate a policy on clean and on perturbed frozen episodes, axis by axis, and report what
-    each axis costs; running it again continues.
+    """Evaluate a policy on clean and on perturbed frozen episodes and report the drop in success
+    per axis; rerun the command to continue.
 
-    An axis along which the policy cannot act at all, as a policy of six joints with another arm, is
-    left out with a line that says so, and the exit code is 1.
+    If the policy cannot act at all along an axis, e.g. a policy for six joints on another arm, the
+    axis is skipped with a message, and the exit code is 1.
 
-    Episodes that the oracle cannot solve when they are perturbed, or whose objects cannot be
-    distinguished in the image, are replaced by the next ones, the same for all policies.
+    Perturbed episodes that the oracle cannot solve, or whose objects cannot be distinguished in
+    the image, are replaced by the next ones, for all policies alike.
     """
 
     policy: str
-    """The policy, as for `clevrskills evaluate`."""
+    """Policy, as for `clevrskills evaluate`."""
     policy_arg: Repeated[str] = ()
-    """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
+    """Policy argument, NAME=VALUE with a JSON value; repeatable."""
     axis: Repeated[str] = ()
-    """An axis; may be given several times; by default all of the suite."""
+    """Perturbation axis; repeatable; default: all of the suite."""
     at: Repeated[int] = ()
-    """A level, 1 to 5; may be given several times; by default 3. Of axes with fewer, their last."""
+    """Level, 1 to 5; repeatable; default: 3. Axes with fewer levels use their last."""
     split: str | None = None
-    """The split; by default the suite's first one."""
+    """Split; default: the suite's first."""
     episodes: int = 20
-    """Episodes of each task."""
+    """Number of episodes per task."""
     batch: int = 1
-    """Episodes that a process runs at the same time."""
+    """Episodes that a process runs concurrently."""
     out: Path
-    """Folder of the results: one run in each folder, and `report`."""
+    """Output folder, with one subfolder per run, and `report`."""
     label: str = ""
     """Name of the policy in tables."""
     dry_run: bool = False
-    """Only print what would be run, and about how long it takes at most."""
+    """Only print the runs and an estimate of their cost."""
     json: bool = False
     """Print the tables as JSON."""
 

@@ -24,51 +24,50 @@ RECORD = ".verified.json"
 
 @dataclass(kw_only=True)
 class SubmissionArgs:
-    """Hand in a run: `pack DIR` writes a small JSON file of it, `verify FILE` checks such a file.
+    """Pack a run as a small JSON file with `pack DIR`, or check such a file with `verify FILE`.
 
-    Verifying compares hashes of episodes, settings and rates with those of this package. With
-    `--policy` it evaluates the policy on fresh episodes, and refuses a file whose success rates are
-    inflated.
+    `verify` compares the hashes of episodes, the settings and the rates with those of this
+    package. With `--policy` it also evaluates the policy on fresh episodes and rejects files with
+    inflated success rates.
     """
 
     do: Positional[Literal["pack", "verify"]]
-    """The action."""
+    """Action."""
     path: Positional[Path]
-    """To pack: the folder of `clevrskills benchmark` or `evaluate`; to verify: the file."""
+    """pack: output folder of `clevrskills benchmark` or `evaluate`; verify: submission file."""
     out: Path | None = None
-    """pack: the file, by default DIR/submission.json; verify: a file for the record of the
-    verification, which the leaderboard reads, FILE.verified.json beside FILE.json."""
+    """pack: submission file, default DIR/submission.json; verify: file of the verification record
+    for the leaderboard, FILE.verified.json beside FILE.json."""
     name: str = ""
-    """pack: name of the policy, as tables show it; by default the run's label."""
+    """pack: name of the policy in tables; default: the label of the run."""
     by: str = ""
-    """pack: the authors."""
+    """pack: authors."""
     link: str = ""
-    """pack: address of a page of the policy, http or https."""
+    """pack: web page of the policy, http or https."""
     note: str = ""
-    """pack: further remarks."""
+    """pack: remarks."""
     track: str = ""
-    """pack: what the policy has learned from, if the run does not say it: none, standard-100,
-    standard-1000 or open."""
+    """pack: training data, if the run does not declare it: none, standard-100, standard-1000 or
+    open."""
     trained_on: str = ""
-    """pack: which tasks of the suite it was trained on, if the run does not say it: of ClevrSkills
-    L0, L0+L1 or all; none where it has learned from nothing."""
+    """pack: tasks that the policy was trained on, if the run does not declare them: for ClevrSkills
+    L0, L0+L1 or all; none without training."""
     policy: str | None = None
-    """verify: the policy that is evaluated again; never that of the file, which might name code."""
+    """verify: policy to evaluate again; never taken from the file, which might name code."""
     policy_arg: Repeated[str] = ()
-    """verify: argument of the policy, NAME=VALUE, in place of the file's; may be given several
-    times."""
+    """verify: policy argument, NAME=VALUE, overriding that of the file; repeatable."""
     controller: str = ""
-    """verify: the policy that carries out the commands of the first one; never that of the file."""
+    """verify: policy that executes the commands of --policy; never taken from the file."""
     fresh: int | None = None
-    """verify: fresh episodes of each task, drawn from random bits and screened like frozen ones; by
-    default 10, of language models 2."""
+    """verify: fresh episodes per task, sampled at random and screened like frozen ones; default:
+    10, or 2 for language models."""
     transcripts: Path | None = None
-    """verify: folder of the run of a language model: its transcripts are scored again."""
+    """verify: run folder of a language model whose transcripts are scored again."""
     seed: int | None = None
-    """verify: the number that decides which episodes are drawn, to repeat a verification; by
-    default 64 random bits, which are printed afterwards."""
+    """verify: seed of the fresh episodes, to repeat a verification; default: 64 random bits, which
+    are printed."""
     workers: int = 1
-    """verify: number of processes."""
+    """verify: number of worker processes."""
     json: bool = False
     """Print the result as JSON."""
 
