@@ -1,4 +1,4 @@
-"""Environment pool of an evaluation worker: environments, frozen episodes and films, reused."""
+"""Environment pool of an evaluation worker: reused environments, episodes and video renderers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,42 +29,41 @@ from clevrskills.evaluation.results import Run, part_name, video_path
 from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules, policy_seed
 
 TURNS_PER_S = 2
-"""Frames per second of videos of turns that take no time themselves."""
+"""Frames per second of videos of turns without a duration."""
 
 
 @dataclass(frozen=True)
 class WorkerConfig:
     """Configuration common to all workers of an evaluation; picklable."""
 
-    root: Path  # folder of the run, an absolute path
-    suite: Suite  # where environments and episodes come from
-    policy: PolicySource  # where the policy comes from
-    run: Run  # what is recorded of the run, but for what the policy is shown and the renderer
-    batch: int = 1  # episodes that a worker runs at the same time
+    root: Path  # absolute path of the run folder
+    suite: Suite
+    policy: PolicySource
+    run: Run  # without observation options and renderer
+    batch: int = 1  # concurrent episodes per worker
     writer: str = ""  # name of the writer, see `evaluation.results`
-    controller: PolicySource | None = None  # where what carries out its commands comes from
+    controller: PolicySource | None = None  # executes the commands of the policy
 
 
 @dataclass(frozen=True)
 class EpisodeRef:
-    """An episode that is to be evaluated."""
+    """Reference to an episode to be evaluated."""
 
     task: str
     split: str
-    index: int  # its number among those of the task and split
-    seed: int | None = None  # the seed that it is drawn from; `None`: it is a frozen one
-    # arguments of the task, if it is drawn
-    task_args: Mapping[str, Any] = field(default_factory=dict)
-    film: bool = False  # whether a video is made of it
-    counts: bool = False  # whether its result stands already, and it is done again to be filmed
-    starts: int = 1  # how often it was started, this time included
-    repeat: int = 0  # how often it is run besides, before this time
-    part: str = ""  # what of it the policy does, see `evaluation.handover.parts`; empty: all
-    salt: str = ""  # salt of the seeds that the policy is given; empty: that of the run
+    index: int  # index within the task and split
+    seed: int | None = None  # seed that it is sampled from; `None`: it is frozen
+    task_args: Mapping[str, Any] = field(default_factory=dict)  # of a sampled episode
+    film: bool = False  # whether to record a video
+    counts: bool = False  # whether its result is final, and it is only run again for a video
+    starts: int = 1  # number of starts, including this one
+    repeat: int = 0  # index of the repetition
+    part: str = ""  # part done by the policy, see `evaluation.handover.parts`; empty: all
+    salt: str = ""  # salt of the policy seeds; empty: that of the run
 
     @property
     def id(self) -> str:
-        """Its name, e.g. ``sort_test_007``."""
+        """Name of the episode, e.g. ``sort_test_007``."""
         name = episode_name(self.task, self.split, self.index, self.repeat, self.seed)
         return part_name(name, self.part)
 
@@ -74,15 +73,16 @@ def episode_of(
     ref: EpisodeRef,
     frozen: Callable[[str, str], Sequence[Episode]] | None = None,
 ) -> Episode:
-    """Return an episode: drawn, or a frozen one as the axes of the run perturb it.
+    """Return an episode: sampled, or frozen and perturbed along the axes of the run.
 
     Args:
-        config: What all workers have in common.
-        ref: Which one.
-        frozen: Gives the frozen episodes of a task and split; ``None``: the suite does.
+        config: Configuration of the worker.
+        ref: The episode.
+        frozen: Function that returns the frozen episodes of a task and split; ``None``: that of
+            the suite.
 
     Raises:
-        ClevrSkillsError: There is no such episode, or it cannot be perturbed.
+        ClevrSkillsError: The episode does not exist or cannot be perturbed.
     """
     suite, run = config.suite, config.run
     if ref.seed is not None:
@@ -95,19 +95,19 @@ def episode_of(
 
 
 class EnvPool:
-    """Pool of environments: starts episodes in slots; what it builds is used again as long as it
-    fits.
+    """Pool of environments that starts episodes in slots and reuses environments while their
+    configuration stays the same.
 
     Args:
-        config: What all workers have in common.
-        options: What the policy is shown.
-        rollout: Class of what is started.
+        config: Configuration of the worker.
+        options: Observation options of the policy.
+        rollout: Class of the rollouts.
 
     Attributes:
-        controllers: What carries out the commands of the policy; ``None``: the interface does.
+        controllers: Controllers that execute the commands of the policy, if any.
 
     Raises:
-        ClevrSkillsError: The controller cannot be made.
+        ClevrSkillsError: The controller cannot be created.
     """
 
     def __init__(
@@ -130,11 +130,11 @@ class EnvPool:
         self._frozen = lru_cache(1)(config.suite.frozen)
 
     def start(self, slot: int, ref: EpisodeRef) -> PolicyRollout:
-        """Start an episode in a slot in which none is running.
+        """Start an episode in a free slot.
 
         Raises:
-            ClevrSkillsError: There is no such environment or episode.
-            Exception: The environment broke down; it is not used again.
+            ClevrSkillsError: The environment or episode does not exist.
+            Exception: The environment failed; it is discarded.
         """
         worker, episode = self._worker, episode_of(self._worker, ref, self._frozen)
         env = self._env(slot, episode)
@@ -149,7 +149,7 @@ class EnvPool:
         if self.controllers is not None:
             seed = partial(policy_seed, episode, salt, ref.repeat)
             controller = CommandExecutor(self.controllers, slot, env, episode, seed)
-            # takes the images of the policy, as its controller is shown others
+            # renders the images of the policy; those of the environment are the controller's
             film = make_renderer(worker.suite, self._config_of(episode, self.options))
         try:
             return self._rollout(
@@ -169,11 +169,11 @@ class EnvPool:
             raise
 
     def abandon(self, slot: int) -> None:
-        """Do not use the environment of a slot again."""
+        """Discard the environment of a slot."""
         self._envs.pop(slot, None)
 
     def _robot(self, episode: Episode) -> str:
-        """Return the robot of an episode, which an axis may have replaced."""
+        """Return the robot of an episode; an axis may have replaced that of the run."""
         return episode.robot if self._run.axes else self._run.robot
 
     def _config_of(self, episode: Episode, options: ObservationOptions) -> EnvConfig:
@@ -210,7 +210,7 @@ class EnvPool:
             assert film is not None, "there is a camera"
             self._films[slot] = film
         path = video_path(worker.root, ref.id)
-        # turns in words that an arm carries out are filmed at each of its control steps
+        # text actions that an arm executes are recorded at control rate
         names = self._run.interface, None
         interfaces = [find_interface(worker.suite, name) for name in names]
         rates = [i.spec["rate_hz"] for i in interfaces if "rate_hz" in i.spec]

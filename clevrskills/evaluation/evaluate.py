@@ -1,6 +1,4 @@
-"""``clevrskills evaluate``: a policy on frozen episodes, by many processes, continuing where it
-stopped.
-"""
+"""``clevrskills evaluate``: resumable evaluation of a policy by several processes."""
 
 from __future__ import annotations
 
@@ -26,21 +24,21 @@ def evaluate(
     """Evaluate a policy.
 
     Args:
-        args: Which, and how.
-        suite: Where environments and episodes come from; ``None``: the one that is named,
-            or that has the tasks.
-        declared: Of a run of a suite's protocol, whose results are not printed here, further fields
-            of :class:`~clevrskills.evaluation.results.Run`: ``protocol`` and ``trained_on``.
+        args: Arguments of the command.
+        suite: Suite; ``None``: the named suite, or that of the tasks.
+        declared: Fields ``protocol`` and ``trained_on`` of
+            :class:`~clevrskills.evaluation.results.Run` for a run of a suite's protocol; its
+            results are not printed.
 
     Returns:
-        Exit code: 0 if all episodes that were asked for count, 130 after Ctrl-C.
+        Exit code: 0 if all requested episodes count, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, a full disk, a policy that cannot be made or breaks down;
-            what was finished is kept.
+        ClevrSkillsError: Bad arguments, a full disk, or a policy that cannot be created or fails;
+            finished episodes are kept.
     """
     suite = suite or find_suite(args.suite, args.tasks, folder=args.frozen)
-    # what follows takes seconds to import
+    # slow imports
     from clevrskills.evaluation.request import make_request
     from clevrskills.evaluation.results import RUN_FILE, read_run
     from clevrskills.evaluation.runner import run
@@ -65,7 +63,7 @@ def evaluate(
 
 
 def _report(request: EvaluationRequest, outcome: EvaluationOutcome) -> None:
-    """Print the results of all that is in the folder."""
+    """Print the results in the run folder."""
     from clevrskills.evaluation.benchmark.protocol import deviations
     from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import tables
@@ -106,23 +104,20 @@ def _report(request: EvaluationRequest, outcome: EvaluationOutcome) -> None:
     if differs := deviations(evaluation.run, evaluation.suite, results):
         lines.append(f"Not the protocol of `clevrskills benchmark`: {'; '.join(differs)}.")
     if outcome.left_out:
-        lines.append(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
+        skipped = ", ".join(outcome.left_out)
+        lines.append(f"Skipped with language prompts, as in the paper: {skipped}.")
     tables.print_lines(*lines, wrap=True)
     page = f"Page and all tables: clevrskills report {quote(str(args.out))}"
     tables.print_lines(f"Results: {args.out}", page)
 
 
 def _complain(request: EvaluationRequest, outcome: EvaluationOutcome) -> None:
-    """Tell which episodes do not count.
-
-    Raises:
-        ClevrSkillsError: There are some.
-    """
+    """Raise an error if episodes do not count."""
     from clevrskills.evaluation.runner import error_line
 
     if outcome.errors:
         first = error_line(request.config.root, request.run.policy, outcome.errors[0])
         raise ClevrSkillsError(
-            f"{len(outcome.errors)} of {outcome.episodes} episodes ended without a result, and do "
-            f"not count; the same command starts them again. The first: {first}"
+            f"{len(outcome.errors)} of {outcome.episodes} episodes ended without a result and do "
+            f"not count; rerun the command to retry them. The first: {first}"
         )

@@ -1,11 +1,10 @@
-"""Modes of an evaluation: where its episodes come from, in which order or parts they are run."""
+"""Evaluation modes: source, order and parts of the episodes of a run."""
 
-from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from clevrskills import additions, keys_of
 from clevrskills.core.episode import FrozenHeader
@@ -23,258 +22,174 @@ from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
 from clevrskills.solvers.requirements import require_oracle
 
 REPLAY = "replay:"
+REPLAY_OPTION = f"--policy {REPLAY}"
 SCREENING_S = 600.0
-"""How long the screening of a perturbed episode may take."""
+"""Timeout of the screening of one perturbed episode."""
+EXCLUDES = {
+    REPLAY_OPTION: ("--seed", "--axis"),
+    "--axis": ("--seed", "--until-width"),
+    "--seed": ("--frozen",),
+    "--handover": ("--seed", "--repeat", "--until-width", REPLAY_OPTION, "--stop"),
+    "--until-width": ("--seed", "--repeat", "--shard", REPLAY_OPTION, "--video"),
+}
+"""Options that each mode cannot be combined with."""
 
 
 @dataclass(frozen=True)
 class Selected:
     """Episodes of a run."""
 
-    episodes: Sequence[EpisodeRef]  # the episodes, in the order in which they are run
-    robot: str  # their robot
-    criteria: str  # when they count as solved
-    # what the run records of how they were selected, by field of
-    # :class:`~clevrskills.evaluation.results.Run`
+    episodes: Sequence[EpisodeRef]  # in the order of execution
+    robot: str
+    criteria: str
+    # further fields of :class:`~clevrskills.evaluation.results.Run`
     run: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Mode(ABC):
-    """A choice that options make.
-
-    Args:
-        args: The arguments of the command, those of the preset among them.
-        suite: What is evaluated on.
-
-    Attributes:
-        option: The option that chooses it.
-        excludes: Options that it cannot be combined with.
-
-    Raises:
-        ClevrSkillsError: One of those is given.
-    """
-
-    option: ClassVar[str]
-    excludes: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, args: EvaluateArgs, suite: Suite) -> None:
-        self.args, self.suite = args, suite
-        given = given_options(args)
-        for other in self.excludes:
-            if other in given:
-                raise ClevrSkillsError(f"{self.option} and {other} exclude each other: give one")
-
-
-class Source(Mode):
-    """Source of episodes."""
-
-    @abstractmethod
-    def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
-        """Return the episodes of tasks and splits.
-
-        Raises:
-            ClevrSkillsError: There are no such episodes.
-        """
-
-    def pairs(self, tasks: Sequence[str], splits: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the pairs of a task and a split that it has."""
-        pairs = task_splits(self.suite, tasks, splits, self.args.tasks)
-        if tasks and not pairs:
-            raise ClevrSkillsError(f"none of these tasks has the split {' or '.join(splits)}")
-        return pairs
-
-    @property
-    def count(self) -> int | None:
-        """Episodes of each task and split; ``None``: all."""
-        if self.args.episodes or self.args.until_width is not None:
-            return self.args.episodes
-        return default_options(self.suite).get("episodes")
-
-    @property
-    def criteria(self) -> str:
-        """Criteria of success."""
-        return self.args.criteria or self.suite.criteria()[0]
-
-
-class Frozen(Source):
-    """Frozen episodes, of the package or of a folder."""
-
-    option = "--frozen"
-
-    def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
-        args, count = self.args, self.count
-        heads = {pair: self._header(*pair) for pair in self.pairs(tasks, splits)}
-        robots = {head.robot for head in heads.values()}
-        if len(robots) > 1:
-            raise ClevrSkillsError(f"the frozen episodes are for {' and '.join(sorted(robots))}")
-        (robot,) = robots
-        if args.robot not in (None, robot):
-            raise ClevrSkillsError(
-                f"the frozen episodes are for {robot}, not {args.robot}; with --seed others are "
-                "drawn, or freeze some with `clevrskills freeze`"
-            )
-        for (task, split), head in heads.items():
-            if count is not None and count > head.episodes:
-                raise ClevrSkillsError(
-                    f"--episodes {count}: {head.episodes} episodes of {task}, split {split}, are "
-                    f"frozen; with --seed others are drawn{self._more(task, count)}"
-                )
-        refs = [
-            EpisodeRef(*pair, k) for pair, h in heads.items() for k in range(count or h.episodes)
-        ]
-        return Selected(refs, robot, self.criteria)
-
-    def _header(self, task: str, split: str) -> FrozenHeader:
-        try:
-            return self.suite.frozen(task, split).header
-        except UnknownNameError:
-            raise
-        except ClevrSkillsError as error:
-            raise ClevrSkillsError(f"{error}; with --seed 0 --episodes N some are drawn") from None
-
-    def _more(self, task: str, count: int) -> str:
-        """Return how more episodes are frozen, if the task is of another distribution."""
-        added = (key for entry in additions("tasks") for key in keys_of(entry))
-        if self.args.frozen or task not in added:
-            return ""
-        return f", or freeze more: `clevrskills freeze {task} --package DIR --episodes {count}`"
-
-
-class Perturbed(Frozen):
-    """Frozen episodes perturbed along axes: the first ones that passed screening."""
-
-    option = "--axis"
-    excludes = ("--seed", "--until-width")
-
-    def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
-        args, axes = self.args, check_axes(self.suite, self.args.axis)
-        frozen = super().select(tasks, splits)
-        counts = Counter((ref.task, ref.split) for ref in frozen.episodes)
-        count = max(counts.values()) if self.count else None
-        kept = kept_episodes(self.suite, [*counts], axes, count, args.workers, SCREENING_S)
-        rejected = {
-            f"{one.task}_{one.split}": {str(v.index): v.reason for v in one.rejected}
-            for one in kept
-            if one.rejected
-        }
-        refs = [EpisodeRef(one.task, one.split, index) for one in kept for index in one.indices]
-        return replace(frozen, episodes=refs, run={"axes": axes, "rejected": rejected})
-
-
-class DrawnEpisodes(Source):
-    """Episodes drawn from seeds that follow each other."""
-
-    option = "--seed"
-    excludes = ("--frozen",)
-
-    def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
-        seed, count = self.args.seed, self.count
-        assert seed is not None, "it chooses this mode"
-        if count is None:
-            raise ClevrSkillsError("--seed draws episodes: say how many with --episodes")
-        pairs = self.pairs(tasks, splits)
-        able = self.suite.tasks[tasks[0]].robots
-        refs = [EpisodeRef(*pair, k, seed + k) for pair in pairs for k in range(count)]
-        return Selected(refs, self.args.robot or able[0], self.criteria, {"seed": seed})
-
-
-class Replayed(Source):
-    """Episodes of a dataset, whose actions are replayed."""
-
-    option = f"--policy {REPLAY}"
-    excludes = ("--seed", "--axis")
-
-    def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
-        self.pairs(tasks, splits)
-        dataset = Path(self.args.policy.removeprefix(REPLAY))
-        header = Header.read(dataset)
-        for name in ("robot", "criteria"):
-            given, made = getattr(self.args, name), getattr(header, name)
-            if given not in (None, made):
-                raise ClevrSkillsError(f"{dataset} was made with {name} {made}, not {given}")
-        refs = recorded_episodes(dataset, tasks, splits, self.count)
-        return Selected(refs, header.robot, header.criteria)
-
-
-class Sequential(Mode):
-    """A run that stops when its interval is narrow enough: episodes in rounds of all tasks."""
-
-    option = "--until-width"
-    excludes = ("--seed", "--repeat", "--shard", Replayed.option, "--video")
-
-    def arrange(self, selected: Selected) -> Selected:
-        """Return the episodes in the order of their rounds.
-
-        Raises:
-            ClevrSkillsError: The width is not allowed, or tasks differ in their number of episodes.
-        """
-        width = self.args.until_width or 0.0
-        if not 0.0 < width < 1.0:
-            raise ClevrSkillsError(f"--until-width {width}; allowed: above 0 and below 1")
-        known = {(ref.task, ref.split, ref.index): ref for ref in selected.episodes}
-        counts = Counter((ref.task, ref.split) for ref in selected.episodes)
-        population = same_count(counts)
-        refs = [known[key] for key in in_blocks([*counts], population)]
-        sequential = {"width": width, "population": population}
-        return replace(selected, episodes=refs, run={**selected.run, "sequential": sequential})
-
-
-class Handover(Mode):
-    """A run in which the oracle does a part of each episode."""
-
-    option = "--handover"
-    excludes = ("--seed", "--repeat", "--until-width", Replayed.option)
-
-    def arrange(self, selected: Selected) -> Selected:
-        """Return the parts of the episodes.
-
-        Raises:
-            ClevrSkillsError: The policy cannot do parts of episodes.
-        """
-        assert self.args.handover is not None, "it chooses this mode"
-        if self.args.stop not in (None, "goal"):
-            raise ClevrSkillsError("--handover and --stop exclude each other: give one")
-        interface = find_interface(self.suite, self.args.interface)
-        if not isinstance(interface, BoxInterface):
-            raise ClevrSkillsError(f"--handover is for actions of numbers, not of {interface.name}")
-        require_oracle(self.suite)
-        refs = in_parts(self.suite, selected.episodes, self.args.handover)
-        return replace(selected, episodes=refs)
-
-
-SOURCES: tuple[type[Source], ...] = (Replayed, Perturbed, DrawnEpisodes)
-"""Sources that an option chooses, the first that is given; without any, episodes are frozen."""
-ARRANGEMENTS: tuple[type[Sequential | Handover], ...] = (Handover, Sequential)
 
 
 def select_episodes(
     args: EvaluateArgs, suite: Suite, tasks: Sequence[str], splits: Sequence[str]
 ) -> Selected:
-    """Return the episodes that the options ask for.
+    """Return the selected episodes.
 
     Args:
-        args: The arguments of the command, those of the preset among them.
-        suite: What is evaluated on.
-        tasks: Keys of the tasks; none: all of the dataset that is replayed.
-        splits: The splits.
+        args: Arguments of the command, with those of the preset.
+        suite: Suite of the episodes.
+        tasks: Task keys; none: all tasks of the replayed dataset.
+        splits: Names of the splits.
 
     Raises:
         ClevrSkillsError: Options exclude each other, or there are no such episodes.
     """
     given = given_options(args)
-    source = next((mode for mode in SOURCES if mode.option in given), Frozen)(args, suite)
-    arrangements = [mode(args, suite) for mode in ARRANGEMENTS if mode.option in given]
-    selected = source.select(tasks, splits)
-    for arrangement in arrangements:
-        selected = arrangement.arrange(selected)
-    return selected
+    for option, others in EXCLUDES.items():
+        for other in others:
+            if {option, other} <= given:
+                raise ClevrSkillsError(f"{option} and {other} exclude each other: give one")
+    if args.handover is not None:
+        _check_handover(args, suite)
+    count = args.episodes
+    if not count and args.until_width is None:
+        count = default_options(suite).get("episodes")
+    pairs = task_splits(suite, tasks, splits, args.tasks)
+    if tasks and not pairs:
+        raise ClevrSkillsError(f"none of these tasks has the split {' or '.join(splits)}")
+    if REPLAY_OPTION in given:
+        return _replayed(args, tasks, splits, count)
+    if args.seed is not None:
+        if count is None:
+            raise ClevrSkillsError("--seed needs the number of episodes: give --episodes")
+        refs = [EpisodeRef(*pair, k, args.seed + k) for pair in pairs for k in range(count)]
+        robot = args.robot or suite.tasks[tasks[0]].robots[0]
+        return Selected(refs, robot, _criteria(args, suite), {"seed": args.seed})
+    selected = _frozen(args, suite, pairs, count)
+    if args.axis:
+        selected = _perturbed(args, suite, selected, count is not None)
+    if args.handover is not None:
+        parts = in_parts(suite, selected.episodes, args.handover)
+        selected = replace(selected, episodes=parts)
+    return selected if args.until_width is None else _in_rounds(selected, args.until_width)
 
 
 def given_options(args: EvaluateArgs) -> set[str]:
-    """Return the options that differ from their defaults, as they are written."""
+    """Return the command-line options that differ from their defaults."""
     differ = (f.name for f in fields(args) if getattr(args, f.name) != f.default)
     given = {f"--{name.replace('_', '-')}" for name in differ}
-    return given | ({Replayed.option} if args.policy.startswith(REPLAY) else set())
+    given -= {"--stop"} if args.stop == "goal" else set()  # it is the default
+    return given | ({REPLAY_OPTION} if args.policy.startswith(REPLAY) else set())
+
+
+def _criteria(args: EvaluateArgs, suite: Suite) -> str:
+    return args.criteria or suite.criteria()[0]
+
+
+def _frozen(
+    args: EvaluateArgs, suite: Suite, pairs: Sequence[tuple[str, str]], count: int | None
+) -> Selected:
+    """Return frozen episodes, of the package or of a folder."""
+    heads = {pair: _header(suite, *pair) for pair in pairs}
+    robots = {head.robot for head in heads.values()}
+    if len(robots) > 1:
+        raise ClevrSkillsError(f"the frozen episodes are for {' and '.join(sorted(robots))}")
+    (robot,) = robots
+    if args.robot not in (None, robot):
+        raise ClevrSkillsError(
+            f"the frozen episodes are for {robot}, not {args.robot}; use --seed to sample others, "
+            "or freeze some with `clevrskills freeze`"
+        )
+    for (task, split), head in heads.items():
+        if count is not None and count > head.episodes:
+            raise ClevrSkillsError(
+                f"--episodes {count}: {task}, split {split}, has {head.episodes} frozen episodes; "
+                f"use --seed to sample others{_freeze_hint(args, task, count)}"
+            )
+    refs = [EpisodeRef(*pair, k) for pair, h in heads.items() for k in range(count or h.episodes)]
+    return Selected(refs, robot, _criteria(args, suite))
+
+
+def _header(suite: Suite, task: str, split: str) -> FrozenHeader:
+    try:
+        return suite.frozen(task, split).header
+    except UnknownNameError:
+        raise
+    except ClevrSkillsError as error:
+        raise ClevrSkillsError(f"{error}; use --seed 0 --episodes N to sample some") from None
+
+
+def _freeze_hint(args: EvaluateArgs, task: str, count: int) -> str:
+    """Return how to freeze more episodes, if the task belongs to another distribution."""
+    added = (key for entry in additions("tasks") for key in keys_of(entry))
+    if args.frozen or task not in added:
+        return ""
+    return f", or freeze more: `clevrskills freeze {task} --package DIR --episodes {count}`"
+
+
+def _perturbed(args: EvaluateArgs, suite: Suite, frozen: Selected, counted: bool) -> Selected:
+    """Return the first perturbed episodes that pass screening, as many as frozen ones."""
+    axes = check_axes(suite, args.axis)
+    counts = Counter((ref.task, ref.split) for ref in frozen.episodes)
+    count = max(counts.values()) if counted else None
+    kept = kept_episodes(suite, [*counts], axes, count, args.workers, SCREENING_S)
+    rejected = {
+        f"{one.task}_{one.split}": {str(v.index): v.reason for v in one.rejected}
+        for one in kept
+        if one.rejected
+    }
+    refs = [EpisodeRef(one.task, one.split, index) for one in kept for index in one.indices]
+    return replace(frozen, episodes=refs, run={"axes": axes, "rejected": rejected})
+
+
+def _replayed(
+    args: EvaluateArgs, tasks: Sequence[str], splits: Sequence[str], count: int | None
+) -> Selected:
+    """Return the episodes of the dataset whose actions are replayed."""
+    dataset = Path(args.policy.removeprefix(REPLAY))
+    header = Header.read(dataset)
+    for name in ("robot", "criteria"):
+        given, made = getattr(args, name), getattr(header, name)
+        if given not in (None, made):
+            raise ClevrSkillsError(f"{dataset} was made with {name} {made}, not {given}")
+    refs = recorded_episodes(dataset, tasks, splits, count)
+    return Selected(refs, header.robot, header.criteria)
+
+
+def _in_rounds(selected: Selected, width: float) -> Selected:
+    """Return the episodes in rounds of all tasks, for a run that stops at an interval width."""
+    if not 0.0 < width < 1.0:
+        raise ClevrSkillsError(f"--until-width {width}; allowed: above 0 and below 1")
+    known = {(ref.task, ref.split, ref.index): ref for ref in selected.episodes}
+    counts = Counter((ref.task, ref.split) for ref in selected.episodes)
+    population = same_count(counts)
+    refs = [known[key] for key in in_blocks([*counts], population)]
+    sequential = {"width": width, "population": population}
+    return replace(selected, episodes=refs, run={**selected.run, "sequential": sequential})
+
+
+def _check_handover(args: EvaluateArgs, suite: Suite) -> None:
+    """Check that the policy can take over episodes from the oracle."""
+    interface = find_interface(suite, args.interface)
+    if not isinstance(interface, BoxInterface):
+        raise ClevrSkillsError(f"--handover needs numeric actions; {interface.name} has others")
+    require_oracle(suite)
 
 
 def recorded_episodes(
@@ -283,13 +198,13 @@ def recorded_episodes(
     """Return the first episodes of each task and split of a dataset.
 
     Args:
-        dataset: Its folder.
-        tasks: Keys of tasks; none: all.
-        splits: The splits.
-        episodes: How many of each, at most; ``None``: all.
+        dataset: Folder of the dataset.
+        tasks: Task keys; none: all.
+        splits: Names of the splits.
+        episodes: Maximum number per task and split; ``None``: all.
 
     Raises:
-        ClevrSkillsError: It has none, or they were perturbed: a seed gives the clean episode.
+        ClevrSkillsError: There are none, or they are perturbed: a seed gives the clean episode.
     """
     found: dict[tuple[str, str], list[EpisodeRef]] = defaultdict(list)
     recorded = Dataset(dataset)

@@ -1,4 +1,4 @@
-"""Policies of the package: two without skill, the oracle, and recorded actions."""
+"""Built-in policies: zero, random, oracle and replay."""
 
 from functools import cached_property
 from pathlib import Path
@@ -21,11 +21,11 @@ BLIND = ObservationOptions(cameras=(), proprioception=False)
 
 
 class Zero:
-    """Policy that does nothing; of actions of numbers, all zeros.
+    """Policy that does nothing; a numeric action is all zeros.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
+        suite: Suite of the episodes.
+        interface: Action interface.
     """
 
     observation = BLIND
@@ -38,12 +38,12 @@ class Zero:
         """Begin an episode."""
 
     def act(self, observation: Observation) -> Any:
-        """Return the action that does nothing."""
+        """Return the null action."""
         return self._interface.none()
 
 
 class Random(Zero):
-    """Policy without skill; of actions of numbers, each is drawn evenly from -1 to 1."""
+    """Policy with random actions; numeric ones are uniform in [-1, 1]."""
 
     def reset(self, prompt: PromptInput) -> None:
         """Begin an episode."""
@@ -55,11 +55,10 @@ class Random(Zero):
 
 
 class Privileged(Zero):
-    """Base class of policies of suites that read the environment itself: those that act at random,
-    and scripted ones.
+    """Base class of policies that access the environment.
 
     Attributes:
-        env: The environment of the episode.
+        env: Environment of the episode.
         generator: Random generator, seeded by the prompt.
     """
 
@@ -76,11 +75,11 @@ class OraclePolicy(Zero):
     """Policy that solves episodes with the oracle.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
+        suite: Suite of the episodes.
+        interface: Action interface.
 
     Raises:
-        ClevrSkillsError: The oracle of the suite cannot run here.
+        ClevrSkillsError: The oracle cannot run on this machine.
     """
 
     privileged = True
@@ -104,19 +103,19 @@ class OraclePolicy(Zero):
 
 
 class Replay:
-    """Policy that repeats the actions that were recorded in the same episode; then stands still.
+    """Policy that replays the recorded actions of the same episode, then stands still.
 
-    Behind a server, our clients send the name of the episode. For other clients it recognizes an
-    episode by a prompt that only one recorded episode has.
+    Behind a server, clients of the package send the name of the episode; for other clients the
+    prompt must identify it.
 
     Args:
         dataset: Folder of the dataset.
-        suite: What it acts in.
-        interface: What it acts by.
-        chunk: Largest number of actions of an answer; ``None``: all that are left.
+        suite: Suite of the episodes.
+        interface: Action interface.
+        chunk: Maximum number of actions per answer; ``None``: all remaining actions.
 
     Raises:
-        ClevrSkillsError: The folder is no dataset, or the chunk is below 1.
+        ClevrSkillsError: The folder is not a dataset, or the chunk is below 1.
     """
 
     observation = BLIND
@@ -136,7 +135,7 @@ class Replay:
         """Begin an episode.
 
         Raises:
-            DatasetError: It was not recorded, or its file is damaged.
+            DatasetError: The episode was not recorded, or its file is damaged.
         """
         if episode is None:
             self._actions = self._recognize(prompt).actions
@@ -145,7 +144,7 @@ class Replay:
             self._actions = Episode(self._root / name).actions
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the recorded actions from here on, (H, n)."""
+        """Return the remaining recorded actions, (H, n)."""
         left: np.ndarray = self._actions[observation["step"] :][: self._chunk]
         return left if len(left) else self._interface.none(self._actions[-1])
 
@@ -164,6 +163,6 @@ class Replay:
 
 
 def _texts(episode: Episode) -> set[str]:
-    """Return all texts of a recorded prompt, with placeholders and in words."""
+    """Return all texts of a recorded prompt, with placeholders and in plain language."""
     data = episode.prompt["data"]
     return {data["text"], *data.get("others", ()), *task_sentences(episode)}

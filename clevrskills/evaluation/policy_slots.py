@@ -1,4 +1,4 @@
-"""Policies in slots: one object for each slot, or one that acts in all of them at once."""
+"""Policies in slots: one object per slot, or one batched object for all slots."""
 
 import contextlib
 import signal
@@ -15,7 +15,7 @@ from clevrskills.core.policy_loader import LoadedPolicy
 
 
 class EpisodeStart(Protocol):
-    """Beginning of an episode in a slot."""
+    """Start of an episode in a slot."""
 
     prompt: PromptInput
     env: Env
@@ -23,33 +23,30 @@ class EpisodeStart(Protocol):
 
 
 class PolicyRunner(Protocol):
-    """Runner of a policy in several episodes at once, each in a slot, which survives errors.
-
-    Every call of the policy has a time limit.
-    """
+    """Runner of a policy in concurrent episodes, one per slot, with a time limit per call."""
 
     def reset(self, starts: Mapping[int, EpisodeStart]) -> None:
-        """Begin episodes in these slots; :meth:`act` returns what goes wrong."""
+        """Begin episodes in slots; :meth:`act` returns the exceptions."""
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
-        """Return the action or actions of each slot, or what was raised.
+        """Return the actions of each slot, or the exception that was raised.
 
-        A policy that raised, other than to give up, is made anew when it is needed next.
+        A policy that raised anything but :class:`GaveUp` is created again before its next use.
         """
 
 
 def make_runner(
     make: Callable[[], LoadedPolicy], slots: int, limit_s: float
 ) -> tuple[PolicyRunner, LoadedPolicy]:
-    """Return a policy in slots, and the policy itself.
+    """Return the runner of a policy, and the policy itself.
 
     Args:
-        make: Makes the policy, which may take any time.
+        make: Factory of the policy, without a time limit.
         slots: Number of slots.
-        limit_s: Seconds that each of its calls may take.
+        limit_s: Time limit per call in seconds.
 
     Raises:
-        ClevrSkillsError: It cannot be made.
+        ClevrSkillsError: The policy cannot be created.
     """
     policy = make()
     if policy.info.concurrency == "batched":
@@ -64,16 +61,12 @@ def no_action(limit_s: float) -> PolicyError:
 
 
 class _Overdue(BaseException):
-    """End of a call that takes too long; policies do not catch it by mistake."""
+    """Timeout of a call; a ``BaseException``, so that policies do not catch it by mistake."""
 
 
 @contextlib.contextmanager
 def _within(limit_s: float) -> Iterator[None]:
-    """Interrupt a call of a policy that takes too long, where it runs in the main thread.
-
-    Raises:
-        PolicyError: It took too long.
-    """
+    """Raise :class:`PolicyError` after a timeout; the main thread is interrupted."""
 
     def interrupt(*_: Any) -> None:
         raise _Overdue
@@ -96,13 +89,7 @@ def _within(limit_s: float) -> Iterator[None]:
 
 
 class PerEpisodePolicies:
-    """Runner with an object for each slot.
-
-    Args:
-        make: Makes new ones.
-        policies: What there is, by slot.
-        limit_s: Seconds that a call may take.
-    """
+    """Runner with one policy object per slot."""
 
     def __init__(
         self, make: Callable[[], LoadedPolicy], policies: dict[int, LoadedPolicy], limit_s: float
@@ -131,7 +118,7 @@ class PerEpisodePolicies:
             except (Exception, SystemExit) as error:
                 return None, error
 
-        # what waits for a server does so for all at once
+        # requests to a server run concurrently
         waits = all(self._policies[slot].info.concurrency == "threads" for slot in slots)
         if waits and len(slots) > 1:
             threads = ThreadPoolExecutor(len(slots))
@@ -157,13 +144,7 @@ class PerEpisodePolicies:
 
 
 class Batched:
-    """Runner with one object for all slots: where it raises, it fails in all of them.
-
-    Args:
-        make: Makes a new one.
-        policy: The object.
-        limit_s: Seconds that a call may take.
-    """
+    """Runner with one batched policy for all slots; an exception fails all of them."""
 
     def __init__(
         self, make: Callable[[], LoadedPolicy], policy: LoadedPolicy, limit_s: float
@@ -201,10 +182,10 @@ class Batched:
 
 
 def _exception(error: BaseException) -> Exception:
-    """Return what a policy raised; of one that ends its process, an error that says so."""
+    """Return the exception, or an error for a policy that exits the process."""
     if isinstance(error, Exception):
         return error
-    return PolicyError("it ends its process").with_traceback(error.__traceback__)
+    return PolicyError("it exits the process").with_traceback(error.__traceback__)
 
 
 def _answer(answers: Mapping[int, Any], slot: int) -> np.ndarray | Exception:

@@ -1,4 +1,4 @@
-"""Evaluation request: what is to be evaluated, from the checked arguments of the command."""
+"""Evaluation request: policy, episodes and settings from the checked arguments."""
 
 import os
 import secrets
@@ -47,8 +47,7 @@ from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import cpu_features, versions
 
 LEAST_LIMIT_S, CHAT_LIMIT_S = 60, 600
-"""Seconds in which a policy must act, at least, and one that asks a language model, which may wait
-for its turn."""
+"""Minimum time limit of an action in seconds, and that of language models, which may queue."""
 
 NO_CAMERAS = "none"
 
@@ -57,29 +56,29 @@ NO_CAMERAS = "none"
 class EvaluationRequest:
     """Request of an evaluation."""
 
-    args: EvaluateArgs  # the arguments of the command
-    config: WorkerConfig  # what all workers have in common
-    episodes: tuple[EpisodeRef, ...]
+    args: EvaluateArgs
+    config: WorkerConfig
+    episodes: tuple[EpisodeRef, ...]  # of this shard
     total: int  # number of episodes of all shards
 
     @property
     def run(self) -> Run:
-        """Record of the run, but for the policy's observations and the renderer."""
+        """Record of the run, without observation options and renderer."""
         return self.config.run
 
 
 def make_request(
     args: EvaluateArgs, suite: Suite, declared: Mapping[str, Any] = MappingProxyType({})
 ) -> EvaluationRequest:
-    """Check the arguments; tasks are in the order of the suite.
+    """Check the arguments and return the request, with tasks in the order of the suite.
 
     Args:
-        args: The arguments.
-        suite: What is evaluated on.
+        args: Arguments of the command.
+        suite: Suite of the episodes.
         declared: Further fields of the run.
 
     Raises:
-        ClevrSkillsError: Something is not allowed.
+        ClevrSkillsError: An argument is not allowed.
     """
     check_least(
         args,
@@ -148,11 +147,7 @@ def make_request(
 
 
 def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset]:
-    """Return the arguments with the options of the preset that is named, if one is.
-
-    Raises:
-        ClevrSkillsError: The suite has no such preset, or it sets no such option.
-    """
+    """Return the arguments completed by the options of the preset."""
     shown = {"--view", "--cameras"} & given_options(args)
     if len(shown) > 1:
         raise ClevrSkillsError("--view and --cameras exclude each other: give one")
@@ -172,11 +167,7 @@ def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset
 
 
 def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
-    """Check all names; the tasks that are asked for, in the order of the suite.
-
-    Raises:
-        ClevrSkillsError: There is no such thing, or there are no tasks.
-    """
+    """Check all names and return the selected tasks in the order of the suite."""
     cameras = all_cameras(suite)
     check_names(
         split=(args.split, all_splits(suite)),
@@ -189,13 +180,12 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
     tasks = args.select(suite.tasks)
     if args.all:
         tasks = frozen_tasks(suite)
-    if args.interface:  # a level or a group leaves out those that cannot be acted in so
+    if args.interface:  # a level or group skips tasks without the interface
         able = {key for key in tasks if args.interface in suite.tasks[key].interfaces}
         tasks = [key for key in tasks if key in able or key in args.tasks]
-    for task in tasks if args.video else ():
-        if NO_ROBOT in suite.tasks[task].robots:
+    for task in tasks:
+        if args.video and NO_ROBOT in suite.tasks[task].robots:
             raise ClevrSkillsError(f"{task} has no arm to film: leave out --video")
-    for task in tasks if args.interface else ():
         allowed = suite.tasks[task].interfaces
         check_names(**{f"interface of {task}": ((args.interface,), allowed)})
     if not tasks and not args.policy.startswith(REPLAY):
@@ -204,11 +194,7 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
 
 
 def _source(args: EvaluateArgs, suite: Suite, preset: Preset) -> PolicySource:
-    """Return where the policy comes from.
-
-    Raises:
-        ClevrSkillsError: There is no such policy, or its price is not known.
-    """
+    """Return the source of the policy."""
     arguments = policy_arguments(args.policy_arg)
     if preset.prompt and args.policy.startswith(CHAT):
         arguments["prompt"] = {**preset.prompt, **arguments.get("prompt", {})}
@@ -223,11 +209,7 @@ def _source(args: EvaluateArgs, suite: Suite, preset: Preset) -> PolicySource:
 
 
 def _salt(source: PolicySource) -> str:
-    """Return the salt of a new run; one that repeats the replies of another run has its salt.
-
-    Raises:
-        ClevrSkillsError: There is no such run.
-    """
+    """Return a random salt, or that of the run whose replies are replayed."""
     replayed = source.arguments.get("replay")
     if not source.name.startswith(CHAT) or not isinstance(replayed, str):
         return secrets.token_hex(16)
@@ -236,28 +218,19 @@ def _salt(source: PolicySource) -> str:
 
 
 def _benchmark(heads: Iterable[FrozenHeader]) -> int:
-    """Return the version of the frozen episodes; 0: there are none.
-
-    Raises:
-        ClevrSkillsError: They are of several versions.
-    """
+    """Return the benchmark version of the frozen episodes; 0: there are none."""
     found = {head.benchmark for head in heads}
     if len(found) > 1:
         numbers = " and ".join(map(str, sorted(found)))
         raise ClevrSkillsError(
-            f"the frozen episodes are of versions {numbers} of the benchmark: evaluate each by "
-            "itself"
+            f"the frozen episodes are of versions {numbers} of the benchmark: evaluate each "
+            "separately"
         )
     return max(found, default=0)
 
 
 def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
-    """Return the source of the controller that carries out the policy's commands; ``None``: the
-    interface does.
-
-    Raises:
-        ClevrSkillsError: There is no such policy, or nothing for it to carry out.
-    """
+    """Return the source of the controller that executes the policy's commands, if any."""
     name, arguments = args.controller, policy_arguments(args.controller_arg)
     if name is None:
         if arguments:
@@ -272,11 +245,11 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
         ]
         hint = f"of --interface {' or '.join(able)}" if able else "of other suites"
         raise ClevrSkillsError(
-            f"--controller carries out commands {hint}; {interface.name} has none for it"
+            f"--controller executes commands {hint}; {interface.name} has none for it"
         )
     if name.startswith((CHAT, REPLAY)):
         raise ClevrSkillsError(
-            f"--controller {name}: a language model or a recording carries out no commands"
+            f"--controller {name}: a language model or a recording cannot execute commands"
         )
     try:
         return PolicySource(
@@ -288,7 +261,7 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
 
 
 def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
-    """Return the observations that replace those that the policy asks for."""
+    """Return the observation options that override those of the policy."""
     kinds, cameras = all_views(suite), args.cameras
     if args.view:
         cameras = tuple(name for name in args.view if kinds[name] == "image")
@@ -304,11 +277,10 @@ def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
 
 
 def filmed(refs: Sequence[EpisodeRef], which: Sequence[str]) -> list[EpisodeRef]:
-    """Return the episodes, of which some are filmed: by a number, the first ones of each task and
-    split, and by name.
+    """Return the episodes, marked for recording: the first N of each task and split, and by name.
 
     Raises:
-        UnknownNameError: There is no episode of that name.
+        UnknownNameError: Unknown episode.
     """
     ids, names = [ref.id for ref in refs], [name for name in which if not name.isdecimal()]
     first = max((int(name) for name in which if name.isdecimal()), default=0)
@@ -321,11 +293,10 @@ def filmed(refs: Sequence[EpisodeRef], which: Sequence[str]) -> list[EpisodeRef]
 
 
 def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
-    """Return tasks that are left out where prompts are in words alone: those that the suite leaves
-    out then and that were not asked for by name.
+    """Return the tasks to skip with language prompts, unless they were named.
 
     Raises:
-        ClevrSkillsError: A task was asked for by name, but cannot be said in words.
+        ClevrSkillsError: A named task has no language prompt.
     """
     suite, named = request.config.suite, request.args.tasks
     tasks = tagged(suite, IMAGES_ONLY) if prompt == LANGUAGE else ()
@@ -339,8 +310,8 @@ def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
 
 
 def groups(refs: Sequence[EpisodeRef], batch: int) -> Iterator[Group]:
-    """Yield the episodes in groups of one task and split, each for one worker. All of a group are
-    lost with the process, so it has no more than run at the same time.
+    """Yield groups of one task and split, each for one worker. A group is no larger than a batch,
+    since a lost process loses all of it.
     """
     for _, some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
         same = list(some)

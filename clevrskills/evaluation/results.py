@@ -2,12 +2,12 @@
 
 ::
 
-    DIR/run.json                    the policy, how it was evaluated, versions
-    DIR/results/<writer>.jsonl      one line for each episode that ended, well or not
-    DIR/starts/<writer>.jsonl       one line for each group of episodes that was started
-    DIR/errors/<episode>.txt        the traceback of what broke down, of the first such episodes
+    DIR/run.json                    policy, settings, versions
+    DIR/results/<writer>.jsonl      one line per finished episode
+    DIR/starts/<writer>.jsonl       one line per group of started episodes
+    DIR/errors/<episode>.txt        tracebacks of the first failed episodes
     DIR/videos/<task>_<split>_<index>.mp4
-    DIR/transcripts/<task>_<split>_<index>.jsonl    what was said, of policies that talk
+    DIR/transcripts/<task>_<split>_<index>.jsonl    dialogue of language models
 """
 
 import re
@@ -29,7 +29,7 @@ RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
 BENCHMARK_FILE = "benchmark.json"
-"""Says of a folder of ``clevrskills benchmark`` which runs are in it."""
+"""File of ``clevrskills benchmark`` that lists the runs of a folder."""
 FORMAT_VERSION = 1
 USAGE = {
     "requests": "requests",
@@ -45,137 +45,126 @@ SETTINGS = (
     *("observation", "wording", "noise", "axes", "chunk", "clip", "seed"),
     *("renderer", "versions"),
 )
-"""Attributes of a run on which its numbers depend, besides the policy."""
+"""Attributes of a run, besides the policy, that its numbers depend on."""
 NO_TRACK = "none"
-"""Track of policies that have learned from nothing."""
+"""Track of policies without training data."""
 TRACKS = {
     NO_TRACK: "nothing",
     "standard-100": "the standard dataset of 100 demonstrations of each task, or a part of it",
     "standard-1000": "that of 1000 demonstrations, or a part of it",
     "open": "other data; `open (TEXT)` says which",
 }
-"""What a policy may have learned from, by track; ``, pretrained`` follows where it started from
-published weights, and tracks of policies that act together are joined by `` and ``."""
+"""Training data by track; ``, pretrained`` marks published initial weights, and `` and `` joins the
+tracks of a policy and its controller."""
 _TRACK = re.compile(rf"({'|'.join(TRACKS)}|open \([^()|<>`\n]+\))(, pretrained)?")
 SECOND_STARTS_PER_CENT, SECOND_STARTS_LEAST = 1, 2
-"""Second starts that a run may have: a share of its episodes, but no fewer than that."""
+"""Allowed second starts of a run, in percent of its episodes, and their minimum."""
 POLICY_ERROR, RESTARTED, ERROR = "policy error", "restarted", "error"
 CAUSES = (
     *("success", "step limit", "gave up", POLICY_ERROR, RESTARTED, ERROR, "stopped"),
     *("no stop", "no handover"),
 )
-"""Why an episode ended: the goal was reached; the task's step limit was; the policy gave up; it
-raised an exception, or gave no valid action in time, which is a failure; the episode was started
-more than once in a run in which that is a failure; the environment broke down, or the process or
-the connection was lost, which does not count; the policy declared that it was done, and was not; it
-never did; the oracle did not reach the part that the policy was to do. A suite may have others of
-its own.
+"""Causes of the end of an episode, besides those of suites: the goal was reached; the step limit
+was reached; the policy gave up; it raised an exception or gave no valid action in time, a failure;
+the episode was restarted in a run in which that is a failure; the environment failed, or the
+process or connection was lost, which does not count; the policy declared itself done without
+success; it never did; the oracle did not reach the policy's part.
 
-Where episodes go on after success, ``success`` means that the goal held at the step limit."""
+If episodes continue after success, ``success`` means that the goal held at the step limit."""
 
 TURN_LIMIT = "turn limit"
-"""Name in reports of the limit of episodes in which a turn is not one control step."""
+"""Cause in reports of a step limit in turns that are not control steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult(Record):
-    """Result of one episode. Those of :mod:`clevrskills.evaluation.report.external_results` have
-    ``None`` for numbers that the other program does not state.
+    """Result of one episode. Results of other programs have ``None`` for unknown numbers, see
+    :mod:`clevrskills.evaluation.report.external_results`.
     """
 
-    task: str  # key of the task
-    level: str  # level of the task
-    split: str  # name of the split
-    index: int  # which of the frozen episodes of the task and split
+    task: str
+    level: str
+    split: str
+    index: int  # index within the task and split
     episode: str  # content hash of the episode
-    seed: int  # its seed
+    seed: int
     cause: str  # one of :data:`CAUSES`
-    success_once: bool = False  # whether the goal held after some step
-    success_at_end: bool = False  # whether it held after the last one
-    # share of the goal tree's leaves that were met after the last step, see
+    success_once: bool = False  # whether the goal held after any step
+    success_at_end: bool = False  # whether the goal held after the last step
+    # fraction of goal leaves met after the last step, see
     # :func:`clevrskills.core.goal.tree.leaves_met`; 1 if the goal held
     goal_fraction: float = 0.0
-    # steps of an ordered goal reached, at most, see :func:`clevrskills.core.goal.tree.depth`;
+    # most steps of an ordered goal reached, see :func:`clevrskills.core.goal.tree.depth`;
     # ``None``: the goal has no order
     depth: int | None = None
-    depth_of: int | None = None  # how many there are
-    total_reward: float = 0.0  # sum of the rewards on the published scale
-    progress: float = 0.0  # greatest progress of any state, 0 to 1
-    steps: int = 0  # control steps made
-    max_steps: int = 0  # the step limit
-    error: str = ""  # what broke down, in one line; empty unless ``cause`` is one of the two errors
-    reason: str = ""  # why it gave up; empty otherwise
-    starts: int = 1  # how often the episode was started, over all commands and shards of the run
+    depth_of: int | None = None  # number of steps of the goal
+    total_reward: float = 0.0  # sum of rewards on the published scale
+    progress: float = 0.0  # maximum progress, 0 to 1
+    steps: int = 0  # control steps
+    max_steps: int = 0
+    error: str = ""  # error message in one line, if ``cause`` is an error
+    reason: str = ""  # reason for giving up
+    starts: int = 1  # number of starts over all commands and shards of the run
     policy_s: float = 0.0  # wall-clock seconds waiting for the policy
-    env_s: float = 0.0  # wall-clock seconds in the environment, images included
-    wall_s: float = 0.0  # wall-clock seconds in all
+    env_s: float = 0.0  # wall-clock seconds in the environment, rendering included
+    wall_s: float = 0.0  # total wall-clock seconds
     worker: str = ""  # host and process
-    ended: str = ""  # when, ISO 8601, UTC
-    suite: str = DEFAULT  # name of the suite
-    interface: str = "delta"  # name of what the policy acted by
-    turns: int = 0  # turns taken; of a delta action, control steps
-    max_turns: int = 0  # limit of turns
-    refused: int = 0  # turns that the environment refused
-    codes: Mapping[str, int] = field(default_factory=dict)  # how often turns had each code
-    # numbers of the suite's own, by name
-    measures: Mapping[str, float] = field(default_factory=dict)
-    # what the suite says of the episode, for tables
-    tags: Mapping[str, Any] = field(default_factory=dict)
-    repeat: int = 0  # how often the episode was run before, with other draws of the policy
-    # whether the episode was drawn from its seed for this run; else it is frozen
-    drawn: bool = False
-    # what the policy was told: ``from``, one of :data:`~clevrskills.core.suite.WORDINGS`, and which
-    # wording that was; nothing where the episode does not say
+    ended: str = ""  # end time, ISO 8601, UTC
+    suite: str = DEFAULT
+    interface: str = "delta"
+    turns: int = 0  # turns taken; with delta actions, control steps
+    max_turns: int = 0
+    refused: int = 0  # turns refused by the environment
+    codes: Mapping[str, int] = field(default_factory=dict)  # number of turns by code
+    measures: Mapping[str, float] = field(default_factory=dict)  # measures of the suite
+    tags: Mapping[str, Any] = field(default_factory=dict)  # tags of the suite, for tables
+    repeat: int = 0  # index of the repetition
+    drawn: bool = False  # whether the episode was sampled for this run; else it is frozen
+    # ``from``, one of :data:`~clevrskills.core.suite.WORDINGS`, and the wording of the prompt
     wording: Mapping[str, Any] = field(default_factory=dict)
-    # share of the actions of numbers with an entry out of range, which was clipped, see
+    # fraction of numeric actions that were clipped, see
     # :func:`clevrskills.core.interface.in_range`
     clipped: float = 0.0
-    # the greatest absolute value of each entry of these actions, by its label; empty: there were
-    # none
+    # largest absolute value of each entry of numeric actions, by label
     greatest: Mapping[str, float] = field(default_factory=dict)
-    # requests, tokens, images and, if prices are known, ``cost`` of a policy that asks a language
-    # model, see :data:`USAGE`
+    # requests, tokens, images and cost of language models, see :data:`USAGE`
     usage: Mapping[str, float] = field(default_factory=dict)
     # failure events in order, as JSON data of :class:`clevrskills.envs.events.kinds.Event`
     events: Sequence[Mapping[str, Any]] = ()
-    # measures of the arm's movement: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
-    # contact; empty: the episode had no watcher
+    # ``path_m``, ``sparc`` and, after a contact, ``first_contact_s``; empty without a watcher
     trajectory: Mapping[str, float] = field(default_factory=dict)
-    # curves of the suite's own, by name: a number at the start and after each turn
+    # curves of the suite by name: a number at the start and after each turn
     curves: Mapping[str, list[float]] = field(default_factory=dict)
-    # level of each axis that perturbed the episode
-    axes: Mapping[str, int] = field(default_factory=dict)
-    # content hash of the clean episode that it was perturbed from; empty: it is clean
-    twin: str = ""
-    # of an episode of which the policy did a part: the name of the ``part`` and more, see
-    # :class:`clevrskills.evaluation.handover.director.SubgoalSchedule`; empty: none
+    axes: Mapping[str, int] = field(default_factory=dict)  # level of each perturbation axis
+    twin: str = ""  # content hash of the clean episode, if this one is perturbed
+    # ``part`` and other data of a partial episode, see
+    # :class:`clevrskills.evaluation.handover.director.SubgoalSchedule`
     handover: Mapping[str, Any] = field(default_factory=dict)
-    # policy that carried out the commands of this one; empty: skills did, or there were no commands
-    controller: str = ""
-    # of a restarted episode that counts as a failure: whether its last start succeeded, or has come
-    # to no result; it is never written
+    controller: str = ""  # policy that executed the commands, if any
+    # whether the last start of a restarted episode that counts as a failure succeeded or had no
+    # result; never written
     later: bool = False
 
     @property
     def id(self) -> str:
-        """Its name, e.g. ``sort_test_007``, or ``sort_train_00000042`` of a drawn one."""
+        """Name, e.g. ``sort_test_007``, or ``sort_train_00000042`` of a sampled episode."""
         seed = self.seed if self.drawn else None
         name = episode_name(self.task, self.split, self.index, self.repeat, seed)
         return part_name(name, self.handover.get("part", ""))
 
     @property
     def counts(self) -> bool:
-        """``True`` if it measures the policy's skill."""
+        """Whether the result counts, i.e. is not an infrastructure error."""
         return self.cause != ERROR
 
     @property
     def ending(self) -> str:
-        """Reason of the end, as reports state it: its limit may be one of turns."""
+        """Cause as shown in reports; the limit may be one of turns."""
         turns = self.cause == "step limit" and self.turns not in (0, self.steps)
         return TURN_LIMIT if turns else self.cause
 
     def to_json(self) -> str:
-        """Return the line of the file, without its end."""
+        """Return the line of the file, without newline."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in _IF_ANY:
             if not data[name]:
@@ -201,76 +190,62 @@ _IF_ANY = (
 
 @dataclass(frozen=True)
 class Run:
-    """One evaluation of one policy: the content of ``run.json``."""
+    """Evaluation of one policy: the content of ``run.json``."""
 
-    policy: str  # as it was named on the command line
-    label: str  # what tables call it
-    robot: str = ""  # name of the robot
-    criteria: str = ""  # name of the success criteria
+    policy: str  # name on the command line
+    label: str  # name in tables
+    robot: str = ""
+    criteria: str = ""  # success criteria
     stop_on_success: bool = True  # whether episodes ended when the goal was reached
     # the :class:`~clevrskills.core.policy.ObservationOptions` as JSON data
     observation: Mapping[str, object] = field(default_factory=dict)
-    chunk: int | None = None  # how many actions of a chunk are executed; ``None``: all
+    chunk: int | None = None  # actions executed per chunk; ``None``: all
     clip: bool = False  # whether actions out of range were clipped; else they are errors
-    policy_args: Mapping[str, object] = field(default_factory=dict)  # arguments of the policy
-    # first seed of the episodes if they were drawn; ``None``: they are frozen, or those of the
-    # dataset that is replayed
-    seed: int | None = None
-    action_limit_s: float = 60.0  # seconds that the policy may take for an action, at least 60
-    # whether the run goes on with more second starts than are allowed
-    accept_restarts: bool = False
+    policy_args: Mapping[str, object] = field(default_factory=dict)
+    seed: int | None = None  # first seed of sampled episodes; ``None``: frozen or replayed ones
+    action_limit_s: float = 60.0  # time limit of an action in seconds
+    accept_restarts: bool = False  # whether more restarts than allowed were accepted
     # content hash of each file of frozen episodes, by ``<task>_<split>``
     episodes: Mapping[str, str] = field(default_factory=dict)
-    # of Python and of the packages that shape an episode
+    # versions of Python and of the packages that affect episodes
     versions: Mapping[str, str | None] = field(default_factory=dict)
-    # name and driver of what drew the images, and the digest of its shaders; empty: nothing did
-    renderer: str = ""
-    # vendor and vector instructions of the CPU, on which rounding depends; empty: unknown
-    cpu: str = ""
-    suite: str = DEFAULT  # name of the suite, or where its class is
-    interface: str = "delta"  # name of what the policy acted by
-    feedback: str = "simple"  # what turns in words told of themselves
-    stop: str = "goal"  # when episodes ended: ``goal``, ``limit`` or ``declared``
-    benchmark: int = 0  # version of the frozen episodes; 0: they were drawn
-    wording: str = "own"  # what prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`
-    preset: str = ""  # the named bundle of options that was given
-    track: str = ""  # what the policy has learned from; empty: it is not stated
-    # which tasks of the suite it was trained on, one of
-    # :attr:`clevrskills.core.report.Protocol.trained_on`; empty: it is not stated
+    renderer: str = ""  # name and driver of the renderer, and digest of its shaders
+    cpu: str = ""  # vendor and vector instructions of the CPU, which affect rounding
+    suite: str = DEFAULT  # name or class path of the suite
+    interface: str = "delta"
+    feedback: str = "simple"  # level of feedback on text actions
+    stop: str = "goal"  # end of episodes: ``goal``, ``limit`` or ``declared``
+    benchmark: int = 0  # version of the frozen episodes; 0: they were sampled
+    wording: str = "own"  # wording of prompts, one of :data:`~clevrskills.core.suite.WORDINGS`
+    preset: str = ""
+    track: str = ""  # training data of the policy; empty: not stated
+    # tasks of the suite that the policy was trained on, one of
+    # :attr:`clevrskills.core.report.Protocol.trained_on`; empty: not stated
     trained_on: str = ""
-    # name of the cell of the suite's protocol that ``clevrskills benchmark`` ran; empty: the run is
-    # not part of it
-    protocol: str = ""
-    # of a run that stops when its interval is narrow enough: the ``width`` of that, the
-    # ``population``, how many episodes of each task and split are drawn from, and ``tasks``, how
-    # many tasks and splits there are
+    protocol: str = ""  # cell of the protocol run by ``clevrskills benchmark``, if any
+    # of a sequential run: interval ``width`` to stop at, ``population`` of episodes per task and
+    # split, and number of ``tasks`` and splits
     sequential: Mapping[str, float] = field(default_factory=dict)
-    # level of each axis that perturbed the frozen episodes
-    axes: Mapping[str, int] = field(default_factory=dict)
-    # by ``<task>_<split>``, the indices of the frozen episodes that were left out, as perturbed
-    # they cannot be solved or seen, and why
+    axes: Mapping[str, int] = field(default_factory=dict)  # level of each perturbation axis
+    # by ``<task>_<split>``: indices of rejected perturbed episodes, with reasons
     rejected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    noise: str = ""  # noise of images and actions; empty: none
-    # the policy that carries out the commands of this one, as it was named on the command line;
-    # empty: skills do, or it commands nothing
-    controller: str = ""
-    controller_args: Mapping[str, object] = field(default_factory=dict)  # arguments of that policy
-    # 16 random bytes in hex, drawn when the run was begun. The seeds that policies are given follow
-    # from it, so that they do not identify a frozen episode in another run.
+    noise: str = ""  # image and action noise
+    controller: str = ""  # policy that executes the commands, as named on the command line
+    controller_args: Mapping[str, object] = field(default_factory=dict)
+    # 16 random bytes in hex, drawn for each run; policy seeds depend on it, so that they do not
+    # identify frozen episodes
     salt: str = ""
-    # SHA-256 by absolute path of each file or folder that the policy and the controller are made
-    # of; modules that a user's module imports are not among them
+    # SHA-256 by absolute path of the files and folders of the policy and the controller, without
+    # modules that they import
     content: Mapping[str, str] = field(default_factory=dict)
-    isolated: bool = False  # whether the policy ran in a process of its own
-    # whether the policy was given the environment, or the identity of episodes
-    privileged: bool = False
-    format_version: int = FORMAT_VERSION  # version of the format of the folder
+    isolated: bool = False  # whether the policy ran in a separate process
+    privileged: bool = False  # whether the policy had access to the environment or episode ids
+    format_version: int = FORMAT_VERSION
 
     @property
     def row(self) -> str:
-        """Name of its rows: the suite and the version of its frozen episodes, e.g. ``clevrskills
-        1.0``, of a re-implementation ``ivispar (clevrskills 1.0)``; without a version where the
-        episodes were drawn.
+        """Name of its rows: suite and version of the frozen episodes, e.g. ``clevrskills 1.0``, or
+        ``ivispar (clevrskills 1.0)`` for a re-implementation; without version if sampled.
         """
         version = f" {self.benchmark}.0" if self.benchmark else ""
         rebuilt = self.suite in SUITES and self.suite != DEFAULT
@@ -279,32 +254,30 @@ class Run:
 
 @dataclass(frozen=True)
 class ExternalProgram:
-    """Another program that runs our episodes."""
+    """External program that runs episodes of this package."""
 
     program: str
-    unstated: tuple[str, ...]  # what its files don't say
+    unstated: tuple[str, ...]  # information missing in its files
 
 
 Content = tuple[Run, tuple[EpisodeResult, ...], ExternalProgram | None]
-"""Content of the folder of a run; the program if it is another than ``clevrskills evaluate``."""
+"""Content of a run folder, and the external program that wrote it, if any."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A run and its results."""
+    """Run with its results."""
 
-    root: Path  # its folder
-    run: Run  # what was evaluated, and how
-    label: str  # what tables call it; no other run that was opened with it has this one
-    results: tuple[EpisodeResult, ...]  # one for each episode that the policy did all of
-    # the program that ran it, if it is another than ``clevrskills evaluate``
-    source: ExternalProgram | None = None
-    # one for each part of an episode, where the policy did a part only
-    parts: tuple[EpisodeResult, ...] = ()
+    root: Path  # run folder
+    run: Run
+    label: str  # name in tables, unique among the opened runs
+    results: tuple[EpisodeResult, ...]  # results of full episodes
+    source: ExternalProgram | None = None  # external program that ran it, if any
+    parts: tuple[EpisodeResult, ...] = ()  # results of partial episodes
 
     @cached_property
     def suite(self) -> Suite:
-        """Suite of the run; one without content if it is not installed here."""
+        """Suite of the run; an empty suite if it is not installed."""
         try:
             return load_suite(self.run.suite)
         except (ClevrSkillsError, ImportError, AttributeError):
@@ -312,12 +285,12 @@ class Evaluation:
 
     @property
     def all_results(self) -> tuple[EpisodeResult, ...]:
-        """Results of whole episodes, then of parts."""
+        """Results of full and then of partial episodes."""
         return (*self.results, *self.parts)
 
     @property
     def rule(self) -> str:
-        """Rule by which its episodes end, in a sentence: by the limits of its tasks."""
+        """Sentence on the end of episodes, with the limits of the tasks."""
         known, done = self.suite.tasks, {r.task for r in self.all_results}
         limits = list(dict.fromkeys(known[task].limit for task in known if task in done))
         split = [limit.partition(" ") for limit in limits]
@@ -333,12 +306,12 @@ class Evaluation:
         return f"Episodes go on for {limit}, also after the goal held."
 
     def rank(self, split: str) -> int:
-        """Return the place of a split among those of the suite."""
+        """Return the position of a split in the suite."""
         splits = [*all_splits(self.suite), split]
         return splits.index(split)
 
     def video(self, result: EpisodeResult) -> Path | None:
-        """Return the video of an episode; ``None``: it was not filmed."""
+        """Return the path of an episode's video, if it was recorded."""
         path = video_path(self.root, result.id)
         return path if path.is_file() else None
 
@@ -354,11 +327,7 @@ class _Unknown(Suite):
 
 
 def check_track(track: str) -> None:
-    """Check the name of a track.
-
-    Raises:
-        UnknownNameError: There is no such track.
-    """
+    """Raise :class:`UnknownNameError` if a track is unknown."""
     for one in track.split(" and "):
         if not _TRACK.fullmatch(one):
             allowed = (*TRACKS, "open (TEXT)", "any of these, pretrained")
@@ -366,17 +335,17 @@ def check_track(track: str) -> None:
 
 
 def part_name(episode: str, part: str) -> str:
-    """Return the name of a part of an episode, e.g. ``sort_test_007_plan``."""
+    """Return the name of a partial episode, e.g. ``sort_test_007_plan``."""
     return f"{episode}_{part}" if part else episode
 
 
 def video_path(root: Path, episode: str) -> Path:
-    """Return the path of the video of an episode."""
+    """Return the path of an episode's video."""
     return root / VIDEOS_DIR / f"{episode}.mp4"
 
 
 def cost_of(root: Path) -> float:
-    """Return the cost of a run, its episodes that ended in errors included.
+    """Return the cost of a run, including episodes that ended in errors.
 
     Raises:
         DatasetError: A line cannot be read.
@@ -388,7 +357,7 @@ def read_run(root: Path) -> Run:
     """Read ``run.json``.
 
     Raises:
-        ClevrSkillsError: There is none, or it is damaged.
+        ClevrSkillsError: The file is missing or damaged.
     """
     path = root / RUN_FILE
     if not path.is_file():
@@ -405,11 +374,11 @@ def read_run(root: Path) -> Run:
 
 
 def read_results(root: Path) -> Iterator[EpisodeResult]:
-    """Return the results of a run, by task, split and index; of several for one episode the one
-    that counts, or else the last.
+    """Yield the results of a run by task, split and index: for each episode the one that counts, or
+    else the last.
 
     Raises:
-        DamagedError: A line cannot be read, or two that count contradict each other.
+        DamagedError: A line cannot be read, or two results that count contradict each other.
     """
     latest: dict[str, EpisodeResult] = {}
     for result in all_results(root):
@@ -427,7 +396,7 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
 
 
 def _how(result: EpisodeResult) -> tuple[Any, ...]:
-    """Return how an episode went, in which all its results must agree."""
+    """Return the fields in which all results of an episode must agree."""
     return result.cause, result.success_once, result.success_at_end, result.steps
 
 
@@ -436,7 +405,7 @@ def _order(result: EpisodeResult) -> tuple[Any, ...]:
 
 
 def all_results(root: Path) -> Iterator[EpisodeResult]:
-    """Yield all lines of a run's results, also those of episodes that were evaluated again.
+    """Yield all results of a run, including those of earlier starts.
 
     Raises:
         DatasetError: A line cannot be read.
@@ -446,22 +415,22 @@ def all_results(root: Path) -> Iterator[EpisodeResult]:
 
 
 def allowed(episodes: int) -> int:
-    """Return how many second starts a run may have: 1 % of its episodes, at least 2."""
+    """Return the allowed number of second starts of a run: 1 % of its episodes, at least 2."""
     return max(SECOND_STARTS_LEAST, SECOND_STARTS_PER_CENT * episodes // 100)
 
 
 def lost(results: Iterable[EpisodeResult]) -> int:
-    """Return how many starts came to no result that counts: each asks for a second start."""
+    """Return the number of starts without a result that counts."""
     return sum(result.starts - result.counts for result in results)
 
 
 def judged(results: Iterable[EpisodeResult], accepted: bool) -> tuple[EpisodeResult, ...]:
-    """Return results as they count. Where restarts were accepted, or are more than allowed,
-    restarted episodes are failures, and so are those that came to no result, unless none did.
+    """Return results as they count: after accepted or too many restarts, episodes that were
+    restarted or have no result are failures, unless no episode has a result.
 
     Args:
-        results: The last result of each episode of a run.
-        accepted: Whether the run went on with ``--accept-restarts``.
+        results: Last result of each episode of a run.
+        accepted: Whether the run used ``--accept-restarts``.
     """
     found = tuple(results)
     many = lost(found) > allowed(len(found)) and any(result.counts for result in found)
@@ -484,21 +453,20 @@ def _failure(result: EpisodeResult) -> EpisodeResult:
 
 
 def read_content(root: Path) -> Content:
-    """Return a run of ``clevrskills evaluate``, its results as they count, see
-    :func:`judged`.
+    """Return a run of ``clevrskills evaluate`` with its results, see :func:`judged`.
 
     Raises:
-        ClevrSkillsError: There is none, or it is damaged.
+        ClevrSkillsError: The run is missing or damaged.
     """
     run = read_run(root)
     return run, judged(read_results(root), run.accept_restarts), None
 
 
 def read_benchmark(root: Path) -> dict[str, Any]:
-    """Read ``benchmark.json``: what was asked for, and the names of its ``cells``.
+    """Read ``benchmark.json``: the arguments and the names of the ``cells``.
 
     Raises:
-        ClevrSkillsError: It is damaged.
+        ClevrSkillsError: The file is damaged.
     """
     path = root / BENCHMARK_FILE
     try:
@@ -509,11 +477,10 @@ def read_benchmark(root: Path) -> dict[str, Any]:
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Return the folders of the runs of ``clevrskills benchmark`` in a folder; of any other folder
-    itself.
+    """Return the run folders in a folder of ``clevrskills benchmark``, or the run folder itself.
 
     Raises:
-        ClevrSkillsError: None has begun, or the file that lists them is damaged.
+        ClevrSkillsError: No run has begun, or ``benchmark.json`` is damaged.
     """
     if not (root / BENCHMARK_FILE).is_file():
         return [root]
@@ -524,11 +491,10 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def paired_folders(a: Path, b: Path) -> list[tuple[Path, Path]]:
-    """Return the folders of the runs that are compared: of two folders of ``clevrskills benchmark``
-    those of each cell.
+    """Return the pairs of run folders to compare, one for each common cell of a benchmark.
 
     Raises:
-        ClevrSkillsError: They have no cell in common.
+        ClevrSkillsError: The folders have no cell in common.
     """
     one, other = run_folders(a), run_folders(b)
     if len(one) == len(other) == 1:
@@ -545,12 +511,12 @@ def open_evaluations(
     """Open runs.
 
     Args:
-        roots: Their folders, and folders of ``clevrskills benchmark``, which have several.
-        read: Reads one.
+        roots: Folders of runs or of ``clevrskills benchmark``.
+        read: Function that reads a run folder.
 
     Raises:
-        ClevrSkillsError: A folder is named twice, holds no run, or a damaged one; or the runs are
-            on frozen episodes of different versions of a benchmark.
+        ClevrSkillsError: A folder is named twice, or has no run or a damaged one, or the runs are
+            on different versions of a benchmark.
     """
     roots = [folder for root in roots for folder in run_folders(root)]
     contents = [read(root) for root in roots]
@@ -567,8 +533,7 @@ def open_evaluations(
             if suite == other and version < another:
                 raise ClevrSkillsError(
                     f"{root} is on version {version} of the benchmark, {folder} on version "
-                    f"{another}: their episodes are different ones; evaluate the policy of the "
-                    "former anew"
+                    f"{another}, which has other episodes; evaluate the policy of the former again"
                 )
     names = [run.label or run.policy for run in runs]
     presets: dict[str, set[str]] = {}
@@ -581,9 +546,10 @@ def open_evaluations(
     for more in (lambda root: f" ({root.resolve().name})", lambda root: f" {root}"):
         given = list(zip(labels, roots, strict=True))
         labels = [name + more(root) * (labels.count(name) > 1) for name, root in given]
-    opened = []
-    for root, label, (run, results, source) in zip(roots, labels, contents, strict=True):
-        whole = tuple(result for result in results if not result.handover)
-        parts = tuple(result for result in results if result.handover)
-        opened.append(Evaluation(root, run, label, whole, source, parts))
-    return opened
+    return [
+        Evaluation(
+            *(root, run, label, tuple(r for r in results if not r.handover), source),
+            parts=tuple(r for r in results if r.handover),
+        )
+        for root, label, (run, results, source) in zip(roots, labels, contents, strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""Rollout of a policy: one episode, as the policy asks for it, and its result."""
+"""Rollout of a policy in one episode, and its result."""
 
 import contextlib
 import os
@@ -47,43 +47,42 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.handover.controller import CommandExecutor
 
 DONE, STOPPED = "done", "stopped"
-"""Word by which a policy declares that it is done, and cause of the end of the episode."""
+"""Action that declares the episode done, and the cause of its end."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules by which episodes are run."""
+    """Rules of episodes."""
 
-    # whether an episode ends when the goal holds; else at the step limit
-    stop_on_success: bool = True
-    chunk: int | None = None  # how many actions of a chunk are executed, at most; ``None``: all
+    stop_on_success: bool = True  # whether the goal ends an episode; else the step limit
+    chunk: int | None = None  # maximum number of actions executed per chunk; ``None``: all
     clip: bool = True  # whether actions out of range are clipped; else they are errors
-    declared: bool = False  # whether an episode ends only when the policy says so, or at the limit
-    feedback: Mode = "simple"  # what turns in words tell of themselves
-    interface: str | None = None  # name of what the policy acts by; ``None``: the suite's first one
+    declared: bool = False  # whether only the policy or the limit ends an episode
+    feedback: Mode = "simple"  # level of feedback on text actions
+    interface: str | None = None  # action interface; ``None``: the suite's first
 
     @classmethod
     def of(cls, run: Run) -> Self:
-        """Return the rules of the episodes of a run."""
+        """Return the rules of a run."""
         declared, feedback = run.stop == "declared", cast(Mode, run.feedback)
         return cls(run.stop_on_success, run.chunk, run.clip, declared, feedback, run.interface)
 
 
 class Views:
-    """Images of an episode that a film takes, of which the environment takes none.
+    """Images of an episode from a renderer outside the environment.
 
     Args:
-        film: Draws them.
-        env: The environment; its episode has begun.
+        film: Renderer of the images.
+        env: Environment, after its reset.
     """
 
     def __init__(self, film: MomentRenderer, env: Env) -> None:
-        assert isinstance(env, RecordableEnv), "only they are filmed"
+        assert isinstance(env, RecordableEnv)
         self._film, self._env = film, env
         film.open(env.scene_description())
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        """Return the images of the present state, (H, W, 3) uint8, by camera."""
+        """Return the images of the current state, (H, W, 3) uint8, by camera."""
         env = self._env
         qpos = env.proprioception()["qpos"]
         views = self._film.render(qpos, env.object_poses(), env.textures)
@@ -94,14 +93,14 @@ class EpisodeVideo:
     """Video of an episode; the file appears when it is complete.
 
     Args:
-        film: Draws the images; it has one camera.
-        path: The file.
-        root: The folder of the run, in which to write aside.
-        writer: Who writes, see :func:`clevrskills.jobs.files.remove_partial`.
+        film: Renderer with one camera.
+        path: Path of the video.
+        root: Run folder, for the partial file.
+        writer: Name of the writer, see :func:`clevrskills.jobs.files.remove_partial`.
         rate_hz: Frames per second.
 
     Raises:
-        StorageError: The disk refused, here or in any method.
+        StorageError: Writing failed, here or in any method.
     """
 
     def __init__(
@@ -112,12 +111,12 @@ class EpisodeVideo:
         self._video: VideoWriter | None = None
 
     def open(self, env: Env) -> None:
-        """Film the first state."""
+        """Record the first state."""
         self._views = Views(self._film, env)
         self.add(env)
 
     def add(self, env: Env) -> None:
-        """Film the present state."""
+        """Record the current state."""
         (image,) = self._views.capture().values()
         if self._video is None:
             height, width = image.shape[:2]
@@ -134,36 +133,35 @@ class EpisodeVideo:
             os.replace(self._aside, self._path)
 
     def discard(self) -> None:
-        """Remove what was written."""
+        """Remove the partial file."""
         if self._video is not None:
             self._video.abandon()
         self._aside.unlink(missing_ok=True)
 
 
 class PolicyRollout(Rollout):
-    """One episode, from its start in an environment to its end.
+    """Rollout of a policy in one episode.
 
     Attributes:
-        transcript: What was said, turn by turn, as JSON data; nothing of policies without words.
-        reprompted: Whether the policy is to begin again, as its prompt has changed.
-        usage: What its requests took so far, by name; nothing of policies without words.
+        transcript: Dialogue turn by turn as JSON data; empty for numeric policies.
+        reprompted: Whether the prompt has changed, so that the policy must be reset.
+        usage: Usage of language models so far, by name.
 
     Args:
-        env: The environment; it is reset.
-        episode: The episode.
-        options: What the policy is shown.
-        rules: How it is run.
-        suite: What the environment is of: its interfaces and the words for turns.
-        video: Films it; ``None``: it is not filmed.
-        repeat: How often the episode was run before.
-        salt: Salt of the seeds that the policy is given, see :func:`policy_seed`.
-        prompt: The prompt that the policy is given; ``None``: that of the episode.
-        wording: What it says, one of :data:`~clevrskills.core.suite.WORDINGS`.
-        director: Leads an episode of which the policy does a part; ``None``: it does all of it.
-        controller: Carries out its commands; ``None``: the interface does.
-        film: Takes the images that the policy is shown, where those of the environment are the
-            controller's; ``None``: the environment does.
-        drawn: Whether the episode was drawn from its seed for this run.
+        env: Environment; it is reset.
+        episode: Episode.
+        options: Observation options of the policy.
+        rules: Rules of the episode.
+        suite: Suite of the environment.
+        video: Video to record, if any.
+        repeat: Index of the repetition.
+        salt: Salt of the policy seeds, see :func:`policy_seed`.
+        prompt: Prompt of the policy; ``None``: that of the episode.
+        wording: Wording of the prompt, one of :data:`~clevrskills.core.suite.WORDINGS`.
+        director: Schedule of a partial episode; ``None``: the policy does all of it.
+        controller: Executor of the policy's commands; ``None``: the interface.
+        film: Renderer of the policy's images, if those of the environment are the controller's.
+        drawn: Whether the episode was sampled for this run.
     """
 
     def __init__(
@@ -198,7 +196,7 @@ class PolicyRollout(Rollout):
         self._refused, self._codes = 0, Counter[str]()
         self._sizes = ActionSizes() if controller is None else controller.sizes
         self._history, self.options = options.history, options
-        # as they are taken, as they were given, and whether they were out of range
+        # pending actions: clipped, as given, and whether they were out of range
         self._actions: deque[tuple[Any, Any, bool]] = deque()
         self.transcript = list[dict[str, Any]]()
         self.usage = dict[str, float]()
@@ -222,7 +220,7 @@ class PolicyRollout(Rollout):
 
     @contextlib.contextmanager
     def _timed(self) -> Iterator[None]:
-        """Count the time spent inside as that of the environment."""
+        """Count the time of the block as environment time."""
         start_s = time.perf_counter()
         try:
             yield
@@ -230,14 +228,14 @@ class PolicyRollout(Rollout):
             self._env_s += time.perf_counter() - start_s
 
     def waited(self, seconds: float) -> None:
-        """Take note of time spent waiting for the policy."""
+        """Count time spent waiting for the policy."""
         self._policy_s += seconds
 
     def go_on(self, answer: Any) -> None:
-        """Do what the policy says, up to where it is asked again or the episode ends.
+        """Execute the answer of the policy until the next request or the end of the episode.
 
         Raises:
-            PolicyError: These are no actions.
+            PolicyError: The answer has no valid actions.
         """
         interface = self._interface
         try:
@@ -268,14 +266,14 @@ class PolicyRollout(Rollout):
 
     @property
     def message(self) -> str:
-        """Feedback on the last turn; empty: there is none."""
+        """Feedback on the last turn, if any."""
         return self._turns[-1]["message"] if self._turns else ""
 
     def step(self, action: Any) -> Turn:
         """Take one turn."""
         env, step = self.env, super().step(action)
         if self.cause == STOPPED and not self._rules.stop_on_success:
-            self.cause = ""  # an episode that goes on to its limit does so whatever is said
+            self.cause = ""  # the episode continues to its limit
         self._refused += not step.ok
         self._codes.update([step.code] if step.code else [])
         if self.transcript:
@@ -290,20 +288,20 @@ class PolicyRollout(Rollout):
             self._depth = max(self._depth, reached)
         if self._director is not None:
             self._follow(self._director)
-        # only what the policy will be shown: images cost more than a step
+        # skip observations that the policy never sees: images cost more than a step
         if len(self._actions) < self._history and not self.ended:
             self.observation = self._look()
         return step
 
     def _show_prompt(self, prompt: Prompt | None) -> None:
-        """Give the policy a prompt; ``None``: that of the episode."""
+        """Set the prompt of the policy; ``None``: that of the episode."""
         part = "" if self._director is None else self._director.seed
         self.observer = Observer(self.env, self.options, prompt, self._capture)
         seed = policy_seed(self.episode, self._salt, self._repeat, part)
         self.prompt: PromptInput = self.observer.begin(seed)
 
     def _follow(self, director: SubgoalSchedule) -> None:
-        """End with the part that the policy does; tell it what comes next."""
+        """Update success and prompt of a partial episode."""
         if director.achieved:
             self.success = self.success_once = True
         if not self.ended and (prompt := director.new_prompt()) is not None:
@@ -316,28 +314,23 @@ class PolicyRollout(Rollout):
         return self.video is not None
 
     def on_control_step(self, step: Step) -> None:
-        """Film the control step."""
+        """Record the control step."""
         if self.video is not None:
             self.video.add(self.env)
 
     def _note(self, answer: TextAction) -> None:
-        """Take note of what was said, for the transcript and the result."""
+        """Add an answer to the transcript and the usage."""
         for name, value in answer.usage.items():
             self.usage[name] = self.usage.get(name, 0) + value
-        entry: dict[str, Any] = {
-            "reply": answer.reply,
-            "action": answer.action,
-            "stop": answer.stop,
-        }
+        entry = {"turn": self.turns, **answer.record, "reply": answer.reply}
+        entry |= {"action": answer.action, "stop": answer.stop}
         if answer.plan:
             entry["plan"] = [*answer.plan]
         self.env.hear(answer)
-        self.transcript.append(
-            {"turn": self.turns, **answer.record, **entry, "usage": answer.usage}
-        )
+        self.transcript.append({**entry, "usage": answer.usage})
 
     def _look(self) -> Observation:
-        """Return the observation; that of a policy that acts by words has its turns too."""
+        """Return the observation; that of a text interface includes the turns."""
         observation = self.observer.look()
         if not isinstance(self._interface, TextInterface):
             return observation
@@ -348,9 +341,9 @@ class PolicyRollout(Rollout):
         """Return the result of the episode.
 
         Args:
-            cause: Why it ended; empty: as the environment says.
-            error: What broke down.
-            reason: Why the policy gave up.
+            cause: Cause of its end; empty: that of the environment.
+            error: Error message.
+            reason: Reason of the policy for giving up.
         """
         episode, task, reached = self.episode, self.env.task, self._depth or (None, None)
         met, of = leaves_met(self.env.goal, self.env.outcome)
@@ -415,7 +408,7 @@ class PolicyRollout(Rollout):
         )
 
     def _watched(self) -> tuple[list[dict[str, Any]], dict[str, float]]:
-        """Return failure events, and measures of the arm's movement."""
+        """Return the failure events and the measures of the trajectory."""
         if self._watcher is None:
             return [], {}
         self._watcher.finish()
@@ -424,9 +417,8 @@ class PolicyRollout(Rollout):
 
 
 def policy_seed(episode: Episode, salt: str = "", repeat: int = 0, part: str = "") -> int:
-    """Return a seed for what a policy draws at random in an episode; it differs between tasks,
-    splits, repeats and parts of an episode. Without the salt of the run, it does not tell which
-    episode it is.
+    """Return the policy seed of an episode; it differs between tasks, splits, repetitions and
+    parts, and does not identify the episode without the salt of the run.
     """
     words = (episode.task, episode.split, "policy", *([part] * bool(part)))
     entropy = (episode.seed, *(crc32(word.encode()) for word in words), *([repeat] * bool(repeat)))

@@ -1,4 +1,4 @@
-"""Evaluation runner: hands out episodes, keeps what comes back, starts lost ones again."""
+"""Evaluation runner: assigns episodes to workers, keeps results, restarts lost episodes."""
 
 import contextlib
 import json
@@ -70,37 +70,36 @@ SAME = (
         "controller_args",
     ),
 )
-"""What must be the same when a run is continued, besides the episodes and what is shown."""
+"""Settings that must be equal when a run is continued, besides episodes and observations."""
 ERRORS_DIR, TRACES = "errors", 20
-"""Folder of tracebacks, and how many a command writes at most."""
+"""Folder of tracebacks, and their maximum number per command."""
 HOPELESS = 3
-"""Episodes in a row that end in errors, until the run stops."""
+"""Consecutive errors after which the run stops."""
 TRIES = 3
-"""Starts of an episode by one command, at most."""
+"""Maximum number of starts of an episode by one command."""
 SIGNAL_S = 0.5
-"""How long a signal that ended a worker may take to reach this process, too."""
+"""Time that a signal that ended a worker may take to reach this process."""
 _OPTIONAL = ("label", "track", "trained_on", "protocol")
 
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """Result of a request."""
+    """Outcome of a request."""
 
-    episodes: int  # how many were asked for
-    errors: tuple[EpisodeResult, ...]  # those that do not count, as they ended in errors
-    # tasks that were left out, as they cannot be said in words alone
-    left_out: tuple[str, ...] = ()
+    episodes: int  # number of requested episodes
+    errors: tuple[EpisodeResult, ...]  # results that do not count
+    left_out: tuple[str, ...] = ()  # tasks skipped with language prompts
 
 
 def run(request: EvaluationRequest, before: Run | None) -> EvaluationOutcome:
-    """Do what is still to be done.
+    """Run the remaining episodes.
 
     Args:
-        request: What was asked for.
-        before: The run that is continued; ``None``: a new one.
+        request: The request.
+        before: Run that is continued; ``None``: a new one.
 
     Raises:
-        ClevrSkillsError: It makes no sense to go on; what was finished is kept.
+        ClevrSkillsError: The run cannot continue; finished episodes are kept.
     """
     config, args = request.config, request.args
     known = {r.id: r for r in read_results(config.root)}
@@ -129,16 +128,16 @@ def run(request: EvaluationRequest, before: Run | None) -> EvaluationOutcome:
 
 
 class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
-    """The episodes of a request: first the policy is described, which decides what is left to do.
+    """Job queue of a request: a description of the policy, then the remaining episodes.
 
     Args:
-        request: What was asked for.
-        before: The run that is continued; ``None``: a new one.
-        known: Results of earlier runs, by name of the episode; new ones are added.
-        stack: Where the progress display is entered.
+        request: The request.
+        before: Run that is continued; ``None``: a new one.
+        known: Earlier results by episode; new ones are added.
+        stack: Context of the progress display.
     """
 
-    deaths = kills = 1  # whether an episode is started again is a matter of the run
+    deaths = kills = 1  # this class decides on restarts
 
     def __init__(
         self,
@@ -152,7 +151,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         self._display: Display | None = None
         self._running: dict[str, EpisodeRef] = {}
         self._tries = Counter[str]()
-        self._broken = 0  # errors in a row
+        self._broken = 0  # consecutive errors
         self._proven, self._acts = bool(known), False
         self._traces = self._shown = 0
         self._stopped = ""
@@ -160,7 +159,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         self._rounds, self._decided = 0, False
 
     def next(self) -> Describe | Group | None:
-        """Return the next job; none once the run stops, the money is spent or enough is known."""
+        """Return the next job; none once the run stops, is decided, or has spent its budget."""
         most = self._request.args.max_cost
         spent = most is not None and self._spent >= most
         if self._display is not None and (self._narrow() or self._stopped or spent):
@@ -169,7 +168,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         return self._start(job) if isinstance(job, Group) else job
 
     def _start(self, group: Group) -> Group:
-        """Record the starts of the episodes of a group, before it is handed out."""
+        """Record the starts of a group of episodes."""
         refs = [
             ref if ref.counts else replace(ref, starts=self._starts.count(ref.id) + 1)
             for ref in group.episodes
@@ -182,12 +181,12 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         return Group(tuple(refs))
 
     def withdraw(self) -> None:
-        """Withdraw the starts of what is running, as a signal has ended the command."""
+        """Withdraw the starts of running episodes after an interrupt."""
         if self._running:
             self._starts.withdraw([*self._running])
 
     def _narrow(self) -> bool:
-        """Return whether the run is to stop when its interval is narrow enough, and it is."""
+        """Return whether the interval of a sequential run is narrow enough."""
         width = self._request.args.until_width
         if width is None:
             return False
@@ -200,10 +199,10 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         return self._decided
 
     def outcome(self) -> EvaluationOutcome:
-        """Return what came of it, at the end.
+        """Return the outcome.
 
         Raises:
-            ClevrSkillsError: The run stopped, or the money was spent before.
+            ClevrSkillsError: The run stopped early, or the budget was spent.
         """
         if self._stopped:
             raise ClevrSkillsError(self._stopped)
@@ -213,9 +212,9 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         if left and not self._decided and most is not None and self._spent >= most:
             raise ClevrSkillsError(
                 f"{self._spent:.6g} of --max-cost {most:g} are spent, and {left} of "
-                f"{len(self._refs)} episodes are left; the same command with more goes on"
+                f"{len(self._refs)} episodes are left; rerun with a higher limit to continue"
             )
-        # of those that it took to decide, none is an error; the others are of no interest
+        # complete rounds have no errors, and other rounds do not matter
         errors = () if self._decided else tuple(r for r in results if not r.counts)
         return EvaluationOutcome(len(self._refs), errors, self._left_out)
 
@@ -228,16 +227,16 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         self._take(result)
         lost_ids = {ref.id for ref in result.lost}
         unreached = [one for one in result.results if one.id in lost_ids and not one.turns]
-        if unreached and not self._stopped:  # others would be lost, too
+        if unreached and not self._stopped:
             self._stopped = (
-                f"the connection to the policy is lost: {self._line(unreached[-1])}; the same "
-                "command goes on once it can be reached"
+                f"the connection to the policy is lost: {self._line(unreached[-1])}; rerun the "
+                "command once the policy is reachable"
             )
         return None
 
     def give_up(self, job: Describe | Group, end: WorkerDied | TimedOut) -> None:
         if isinstance(job, Describe):
-            raise ClevrSkillsError(f"workers die as they make the policy: {end.reason}")
+            raise ClevrSkillsError(f"workers die while creating the policy: {end.reason}")
         if isinstance(end, WorkerDied) and end.killed:
             time.sleep(SIGNAL_S)
         config, reason, cause = self._request.config, end.reason, ERROR
@@ -245,7 +244,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         if doing == POLICY:
             reason, cause = str(no_action(config.run.action_limit_s)), POLICY_ERROR
         elif doing:
-            reason = f"the environment does not come back; {reason}"
+            reason = f"the environment does not respond; {reason}"
         results = tuple(failed(config, ref, reason, cause) for ref in job.episodes)
         traces = {result.id: trace for result in results if trace}
         self._take(Ended(results, () if doing == POLICY else job.episodes, traces))
@@ -259,17 +258,17 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             self._display.update(n, success)
 
     def _begin(self, about: PolicyDescription) -> None:
-        """Enter the run into its folder, and hand out what is left to do."""
+        """Write the run to its folder and queue the remaining episodes."""
         request, root = self._request, self._request.config.root
         track = request.run.track
         if track and about.track not in ("", track):
             raise ClevrSkillsError(
-                f"--track {track}: the policy says {about.track!r} itself, so leave it out"
+                f"--track {track}: the policy declares {about.track!r}, so leave it out"
             )
         for task in (ref.task for ref in request.episodes if about.task):
             if task != about.task:
                 raise ClevrSkillsError(
-                    f"{request.run.policy} has learned {about.task} alone, not {task}"
+                    f"{request.run.policy} was trained on {about.task} only, not on {task}"
                 )
         now = replace(
             request.run,
@@ -292,8 +291,8 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         self._display = self._stack.enter_context(display)
         if self._before is None and not now.track:
             display.print(
-                f"The policy does not say what it has learned from; --track says it, now or when "
-                f"the run is packed: {', '.join(TRACKS)}"
+                "The policy does not declare its training data; declare it with --track, now or "
+                f"when the run is packed: {', '.join(TRACKS)}"
             )
         for line in _notices(run.policy, about) if self._before is None else ():
             display.print(line)
@@ -306,13 +305,12 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         self.waiting.extend(groups([ref for ref in refs if ref not in again], request.args.batch))
         width = request.args.until_width
         if width is not None:
-            pairs = sorted({(ref.task, ref.split) for ref in self._refs})
-            self._pairs = sorted(pairs)
+            self._pairs = sorted({(ref.task, ref.split) for ref in self._refs})
             self._population = int(request.run.sequential["population"])
             display.print(forecast(width, len(self._pairs), self._population))
 
     def _record_unfinished(self) -> None:
-        """Record episodes that earlier commands have started and not completed."""
+        """Record episodes that earlier commands started without completing them."""
         request = self._request
         self._count = max(request.total, len(request.episodes), len(self._known))
         recorded = {name: result.starts for name, result in self._known.items()}
@@ -322,22 +320,22 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             if known is not None and (known.counts or known.starts >= starts):
                 continue
             if starts and self._starts.ended(ref.id):
-                reason = "the command that ran it ended before it did"
+                reason = "its command ended before the episode did"
                 self._keep(failed(request.config, replace(ref, starts=starts), reason))
         self._check_restarts()
 
     def _check_restarts(self) -> None:
-        """Stop if more episodes are to be started again than are allowed."""
+        """Stop the run if it has too many restarts."""
         root, most = self._request.config.root, allowed(self._count)
         results = [*read_results(root)]
         open_ones = [result for result in results if not result.counts]
         if open_ones and lost(results) > most and not read_run(root).accept_restarts:
             last = max(open_ones, key=lambda result: result.ended)
             self._stopped = (
-                f"{lost(results)} starts came to no result, and only {most} may be made up for by "
-                f"second starts (1 % of {self._count} episodes, at least 2); the last one: "
-                f"{self._line(last)}; find the cause and evaluate into another folder, or go on "
-                "with --accept-restarts: then restarted episodes count as failures"
+                f"{lost(results)} starts had no result, and only {most} second starts are allowed "
+                f"(1 % of {self._count} episodes, at least 2); the last one: {self._line(last)}; "
+                "find the cause and evaluate into another folder, or continue with "
+                "--accept-restarts: then restarted episodes count as failures"
             )
 
     def _take(self, ended: Ended) -> None:
@@ -345,7 +343,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         for result in ended.results:
             self._keep(result, ended.traces.get(result.id, ""))
             self._proven |= result.cause not in (POLICY_ERROR, ERROR)
-            # a policy that does not act any more, or an environment that breaks down again
+            # a policy that no longer acts, or an environment that fails again
             dead = self._acts and not result.turns and result.cause == POLICY_ERROR
             dead |= result.cause == ERROR and result.id not in lost_ones
             self._acts |= result.turns > 0
@@ -356,26 +354,26 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             self._check_restarts()
         if not self._stopped and self._broken >= HOPELESS:
             self._stopped = (
-                f"{self._broken} episodes in a row ended in errors, the last one: "
-                f"{self._line(ended.results[-1])}; mend it and evaluate into another folder, or "
-                "let the same command go on with the others"
+                f"{self._broken} consecutive episodes ended in errors, the last one: "
+                f"{self._line(ended.results[-1])}; fix it and evaluate into another folder, or "
+                "rerun the command to continue with the others"
             )
 
     def _keep(self, result: EpisodeResult, trace: str = "") -> None:
-        """Enter a result into the journal of the run."""
+        """Write a result to the journal of the run."""
         assert self._display is not None
         before = self._known.get(result.id)
         self._running.pop(result.id, None)
         self._spent += result.usage.get("cost", 0.0)
         self._save(result.id, trace)
         line = ""
-        if not result.counts or (result.error and self._shown < TRACES):  # the rest are like them
+        if not result.counts or (result.error and self._shown < TRACES):
             line, self._shown = self._line(result), self._shown + 1
-        if before is not None and before.counts:  # done again to be filmed: the first one stands
+        if before is not None and before.counts:  # run again for a video: the first result stands
             names = ("episode", "cause", "steps", "total_reward")
             if result.counts and any(getattr(result, n) != getattr(before, n) for n in names):
                 line = (
-                    f"{result.id} went otherwise when it was filmed: {result.cause} after "
+                    f"{result.id} differed when it was recorded: {result.cause} after "
                     f"{result.steps} steps, before {before.cause} after {before.steps}; the first "
                     "result stands"
                 )
@@ -388,7 +386,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             self._display.print(line)
 
     def _save(self, episode: str, trace: str) -> None:
-        """Keep the traceback of an episode, if there is one and it is among the first."""
+        """Write the traceback of an episode, if any, up to :data:`TRACES`."""
         path = trace_path(self._request.config.root, episode)
         if trace and self._traces < TRACES:
             with storage_errors(path):
@@ -401,12 +399,12 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
 
 
 def trace_path(root: Path, episode: str) -> Path:
-    """Return where the traceback of an episode is."""
+    """Return the path of the traceback of an episode."""
     return root / ERRORS_DIR / f"{episode}.txt"
 
 
 def error_line(root: Path, policy: str, result: EpisodeResult) -> str:
-    """Return an error in one line that names the policy, the episode and the traceback."""
+    """Return an error as one line with policy, episode and traceback file."""
     start = f", start {result.starts}" if result.starts > 1 else ""
     path = trace_path(root, result.id)
     trace = f"; traceback in {path}" if path.is_file() else ""
@@ -417,14 +415,14 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
     """Check that a run can be continued.
 
     Args:
-        root: Its folder.
+        root: Run folder.
         before: The run.
-        now: What it is to be continued as; what is shown and the renderer are not looked at, nor
-            are labels and tracks where one is empty.
-        options: Those options of what is shown that are known.
+        now: Its continuation; observation and renderer are ignored, and so are labels and tracks
+            if one is empty.
+        options: Known observation options.
 
     Raises:
-        ClevrSkillsError: It cannot, as something differs.
+        ClevrSkillsError: The settings differ.
     """
     mine, theirs = _plain(now), _plain(before)
     names = (*SAME, *(name for name in _OPTIONAL if mine[name] and theirs[name]))
@@ -446,25 +444,25 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
     others = sorted(before.episodes.keys() ^ now.episodes.keys())
     if others and (before.sequential or now.sequential):
         raise ClevrSkillsError(
-            f"a run with --until-width goes on with the same tasks and splits, and {root} was made "
-            f"with others: {', '.join(others)}; give another folder"
+            f"a run with --until-width continues with the same tasks and splits, and {root} was "
+            f"made with others: {', '.join(others)}; give another folder"
         )
 
 
 def open_run(root: Path, before: Run | None, now: Run) -> Run:
-    """Enter a run into its folder, or what is new of it, and return what the folder has now.
+    """Write a run to its folder, or update it, and return the run.
 
     Args:
-        root: The folder.
-        before: What it holds; ``None``: nothing.
-        now: The run.
+        root: Run folder.
+        before: Run in the folder, if any.
+        now: The new run.
 
     Raises:
-        ClevrSkillsError: It differs from what is there.
-        StorageError: It cannot be written.
+        ClevrSkillsError: The runs have different settings.
+        StorageError: Writing failed.
     """
     if before is None and (root / RUN_FILE).exists():
-        before = read_run(root)  # another writer was quicker
+        before = read_run(root)  # of a concurrent writer
     if before is None:
         run = replace(
             now, label=now.label or " + ".join(filter(None, (now.policy, now.controller)))
@@ -503,7 +501,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> Run:
 def _open(
     request: EvaluationRequest, known: Mapping[str, EpisodeResult], omitted: tuple[str, ...]
 ) -> list[EpisodeRef]:
-    """Return the episodes that do not count yet, or of which there is no video yet."""
+    """Return the episodes without a result that counts, or without a requested video."""
     root, found = request.config.root, []
     for ref in request.episodes:
         done = ref.id in known and known[ref.id].counts
@@ -514,7 +512,7 @@ def _open(
 
 
 def _sequential(run: Run, request: EvaluationRequest, omitted: tuple[str, ...]) -> Run:
-    """Return a run that says how many episodes a round has, if it is done in rounds."""
+    """Return a run with the number of episodes of a round, if it is sequential."""
     if not run.sequential:
         return run
     tasks = {(ref.task, ref.split) for ref in request.episodes if ref.task not in omitted}
@@ -522,7 +520,7 @@ def _sequential(run: Run, request: EvaluationRequest, omitted: tuple[str, ...]) 
 
 
 def _plain(value: Any) -> Any:
-    """Return the plain data that writing and reading it again gives."""
+    """Return the value after a round trip through JSON."""
     return json.loads(to_json(asdict(value) if isinstance(value, Run) else value))
 
 
@@ -535,12 +533,12 @@ def _words(value: Any) -> str:
 
 
 def _notices(policy: str, about: PolicyDescription) -> Iterator[str]:
-    """Yield what a user should know of a policy that is shown something else than it may expect."""
+    """Yield warnings on observations that the policy may not expect."""
     shown, asked = about.observation, about.asked
     if "://" in policy and asked is None and shown.prompt != LANGUAGE:
         yield (
-            f"{policy} does not say what it is to be shown: its prompts have placeholders for "
-            "images, such as {obj:object_0}; `--prompt language` sends words alone"
+            f"{policy} does not declare its observations: its prompts have image placeholders such "
+            "as {obj:object_0}; `--prompt language` sends words only"
         )
     if asked is not None and asked.size_px not in (None, shown.size_px):
-        yield f"{policy} asks for images of {asked.size_px} px, and is shown {shown.size_px} px"
+        yield f"{policy} requests images of {asked.size_px} px and gets {shown.size_px} px"

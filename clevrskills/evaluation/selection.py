@@ -1,4 +1,4 @@
-"""Selection of tasks and episodes for evaluations by other software."""
+"""Selection of tasks and episodes."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -22,17 +22,16 @@ def choose_tasks(
     level: str | Sequence[str] | None = None,
     in_words: bool = False,
 ) -> tuple[str, ...]:
-    """Return tasks by name, or those of some levels.
+    """Return tasks by name or level.
 
     Args:
-        suite: Where they come from.
-        tasks: Keys of tasks; none: those of the levels.
-        level: One or several levels; none: all tasks that have frozen episodes.
-        in_words: Whether prompts are in words alone: tasks of a level that show their goal in
-            images of key-steps are left out then.
+        suite: Suite of the tasks.
+        tasks: Task keys; none: the tasks of the levels.
+        level: One or several levels; none: all tasks with frozen episodes.
+        in_words: Whether to skip tasks of a level that need prompt images.
 
     Raises:
-        UnknownNameError: There is no such task or level.
+        UnknownNameError: Unknown task or level.
     """
     if tasks:
         check_names(task=(tasks, suite.tasks))
@@ -46,17 +45,17 @@ def choose_tasks(
 def check_in_words(
     suite: Suite, task: str, split: str, indices: Iterable[int], multimodal: str
 ) -> None:
-    """Check that what frozen episodes ask for can be said in words.
+    """Check that frozen episodes have language prompts.
 
     Args:
-        suite: Where they come from.
+        suite: Suite of the task.
         task: Key of the task.
         split: Name of the split.
-        indices: Which episodes of these.
-        multimodal: How images can be shown too, for the message.
+        indices: Indices of the episodes.
+        multimodal: Option for prompts with images, for the message.
 
     Raises:
-        ClevrSkillsError: Something can only be shown.
+        ClevrSkillsError: An episode has no language prompt.
     """
     if IMAGES_ONLY not in suite.tasks[task].tags:
         return
@@ -70,16 +69,16 @@ def check_in_words(
 def task_splits(
     suite: Suite, tasks: Sequence[str], splits: Sequence[str] | None, named: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return pairs of a task and a split that it has.
+    """Return the existing pairs of tasks and splits.
 
     Args:
-        suite: Where they come from.
-        tasks: Keys of the tasks.
-        splits: Names of splits, in whichever order; ``None``: all.
-        named: Tasks that were asked for by name, which must have all of the splits.
+        suite: Suite of the tasks.
+        tasks: Task keys.
+        splits: Names of splits; ``None``: all.
+        named: Tasks that must have all of the splits.
 
     Raises:
-        UnknownNameError: One of those has not.
+        UnknownNameError: A named task lacks a split.
     """
     for task in tasks:
         if task in named and splits is not None:
@@ -93,7 +92,7 @@ def task_splits(
 
 
 def frozen_tasks(suite: Suite) -> list[str]:
-    """Return all tasks of a suite that have frozen episodes for its first robot."""
+    """Return the tasks of a suite with frozen episodes for its first robot."""
     robot, split = all_robots(suite)[0], default_splits(suite)[0]
 
     def is_frozen(task: str) -> bool:
@@ -108,14 +107,14 @@ def count_episodes(suite: Suite, task: str, split: str, robot: str, number: int 
     """Return the number of frozen episodes of a task and split to run.
 
     Args:
-        suite: Where they come from.
+        suite: Suite of the task.
         task: Key of the task.
         split: Name of the split.
         robot: Name of the robot.
-        number: How many are asked for; ``None``: all.
+        number: Requested number; ``None``: all.
 
     Raises:
-        ClevrSkillsError: There are not as many, or they are for another robot.
+        ClevrSkillsError: There are too few, or they are for another robot.
     """
     head = suite.frozen(task, split).header
     if robot != head.robot:

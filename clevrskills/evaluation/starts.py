@@ -1,7 +1,7 @@
-"""Starts of episodes, kept for good: how often each was started, over all commands and shards.
+"""Permanent record of episode starts over all commands and shards of a run.
 
 ``DIR/starts/<writer>.jsonl`` has a line for each group of episodes, written before the group is
-handed out, and one for the starts that are withdrawn, as a signal ended the whole command.
+assigned to a worker, and a line for starts withdrawn after a signal ended the command.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ class StartsLine(Record):
     """A line of the file."""
 
     episodes: Sequence[str]  # names of the episodes
-    time: str  # when, ISO 8601, UTC
-    command: str  # host, process and beginning of the command that started them
+    time: str  # ISO 8601, UTC
+    command: str  # host, process and start time of the command
     withdrawn: bool = False  # whether the last starts of these episodes do not count
 
 
 class Starts:
     """Record of the starts of a run.
 
-    Starts are withdrawn for as many signals as second starts are allowed: who stops a run whenever
-    an episode goes badly would have free restarts.
+    At most as many withdrawals count as second starts are allowed; otherwise interrupting the run
+    whenever an episode goes badly would give free restarts.
 
     Args:
-        root: Folder of the run.
+        root: Run folder.
         writer: Name of the writer.
-        episodes: Number of the run's episodes.
-        known: Starts that results state, by name of the episode; the counts are no lower.
+        episodes: Number of episodes of the run.
+        known: Starts recorded in results by episode, as lower bounds of the counts.
 
     Raises:
         DamagedError: A line cannot be read.
-        StorageError: The disk refused, here or in any method.
+        StorageError: Writing failed, here or in any method.
     """
 
     def __init__(self, root: Path, writer: str, episodes: int, known: Mapping[str, int]) -> None:
@@ -60,15 +60,15 @@ class Starts:
             elif signals:
                 signals -= 1
                 self._counts.subtract(line.episodes)
-        self._counts |= Counter(known)  # the higher one of each
+        self._counts |= Counter(known)  # maximum of both counts
         self._journal = Journal(root / STARTS_DIR / f"{writer}.jsonl")
 
     def count(self, episode: str) -> int:
-        """Return how often an episode was started."""
+        """Return the number of starts of an episode."""
         return self._counts[episode]
 
     def ended(self, episode: str) -> bool:
-        """Return whether the command that started an episode last has come to its end."""
+        """Return whether the command that last started an episode has ended."""
         writer = self._writers.get(episode, self._writer)
         if writer == self._writer:
             return True
@@ -79,10 +79,10 @@ class Starts:
             return False
 
     def add(self, episodes: Sequence[str]) -> None:
-        """Record that episodes are started; it is on the disk when this returns."""
+        """Record the start of episodes on disk."""
         self._journal.append(StartsLine(episodes, now(), self._command).to_json())
         self._counts.update(episodes)
 
     def withdraw(self, episodes: Sequence[str]) -> None:
-        """Record that the last starts of episodes do not count."""
+        """Withdraw the last starts of episodes."""
         self._journal.append(StartsLine(episodes, now(), self._command, True).to_json())

@@ -1,7 +1,7 @@
-"""Estimates with their 95 % intervals, and comparisons of two policies on the same episodes.
+"""Estimates with 95 % intervals, and paired comparisons of two policies.
 
-A *stratum* is the episodes of one task. What is said of several tasks is the mean over tasks, as in
-the paper, so every task weighs the same however many of its episodes ended.
+A *stratum* is the episodes of one task. Estimates over several tasks are means over tasks, as in
+the paper: every task has the same weight, whatever its number of episodes.
 """
 
 from __future__ import annotations
@@ -19,47 +19,38 @@ from clevrskills.core.statistics import wilson
 CONFIDENCE = 0.95
 RESAMPLES = 4000
 SEED = 20241117
-"""Of the generator that resamples, so that the same results give the same interval."""
+"""Seed of the bootstrap, for reproducible intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its 95 % interval: the only form in which reports print a rate."""
+    """Estimate with its 95 % interval."""
 
-    value: float  # the estimate; NaN if there was nothing to estimate it from
-    low: float  # lower end of the interval; NaN if too little is known to give one
-    high: float  # its upper end
-    n: int  # number of episodes behind it
+    value: float  # NaN without data
+    low: float  # lower end of the interval; NaN if unknown
+    high: float  # upper end of the interval
+    n: int  # number of episodes
 
     def columns(self, name: str) -> dict[str, float]:
-        """Return value and interval, as a table for programs has them."""
+        """Return value and interval as columns of a data table."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
     def percent(self, digits: int = 1, sign: str = "") -> str:
-        """Return it in percent, e.g. ``62.9 [56.6, 68.8]``; ``sign="+"`` marks positive values."""
+        """Return the estimate in percent, e.g. ``62.9 [56.6, 68.8]``; see :func:`number_text`."""
         return self.text(digits, sign, 100)
 
     def text(self, digits: int = 2, sign: str = "", scale: float = 1) -> str:
-        """Return it as text, e.g. ``3.06 [2.95, 3.17]``."""
+        """Return the estimate times a scale, e.g. ``3.06 [2.95, 3.17]``."""
         value, low, high = self.texts(digits, sign, scale)
         return "-" if value == "-" else f"{value} [{low}, {high}]"
 
-    def texts(self, digits: int, sign: str = "", scale: float = 1) -> tuple[str, str, str]:
-        """Return the texts of the value and of both ends, times a scale."""
-        value, low, high = (
-            number_text(scale * x, digits, sign) for x in (self.value, self.low, self.high)
-        )
-        return value, low, high
+    def texts(self, digits: int, sign: str = "", scale: float = 1) -> list[str]:
+        """Return the value and both ends of the interval times a scale, as texts."""
+        return [number_text(scale * x, digits, sign) for x in (self.value, self.low, self.high)]
 
 
 def number_text(value: float, digits: int = 1, sign: str = "") -> str:
-    """Return a number as all reports print it, rounded once; ``-`` for NaN.
-
-    Args:
-        value: The number.
-        digits: Digits behind the point.
-        sign: ``+`` marks numbers above zero, too.
-    """
+    """Return a rounded number as text; ``-`` for NaN. ``sign="+"`` marks positive numbers."""
     return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:{sign}.{digits}f}"
 
 
@@ -68,12 +59,7 @@ NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
 
 
 def rate(outcomes: np.ndarray) -> Estimate:
-    """Return the share of the episodes of one task for which something is true, with Wilson's
-    interval.
-
-    Args:
-        outcomes: (n,) bool.
-    """
+    """Return the rate of binary outcomes, (n,) bool, of one task with its Wilson interval."""
     n = len(outcomes)
     if not n:
         return NOTHING
@@ -81,13 +67,13 @@ def rate(outcomes: np.ndarray) -> Estimate:
 
 
 def mean(strata: Sequence[np.ndarray]) -> Estimate:
-    """Return the mean over tasks of the means of a quantity, with its bootstrap interval.
+    """Return the mean over tasks of task means, with the stratified bootstrap interval.
 
-    Each task is resampled by itself, n - 1 episodes out of its n, which makes the spread of the
-    resampled means unbiased (Rao and Wu 1988). A task with one episode gives no interval.
+    Each task is resampled with n - 1 of its n episodes, for an unbiased variance (Rao and Wu 1988).
+    If a task has one episode, there is no interval.
 
     Args:
-        strata: For each task (n,).
+        strata: Values of each task, (n,).
     """
     strata = [np.asarray(values, float) for values in strata if len(values)]
     n = sum(map(len, strata))
@@ -100,14 +86,14 @@ def mean(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def share(strata: Sequence[np.ndarray]) -> Estimate:
-    """Return the mean over tasks of the means of a quantity in [0, 1], such as success.
+    """Return the mean over tasks of task means of a quantity in [0, 1], such as success.
 
-    For one task and a quantity that is 0 or 1 the interval is Wilson's. Otherwise it is that of the
-    bootstrap, see :func:`mean`, but no narrower than Wilson's with the effective number of
-    episodes: resampling 300 failures would say that the rate is exactly 0.
+    The interval is Wilson's for binary outcomes of one task. Otherwise it is that of :func:`mean`,
+    but no narrower than Wilson's for the effective number of episodes: a bootstrap of 300 failures
+    alone would have width 0.
 
     Args:
-        strata: For each task (n,), numbers in [0, 1] or bool.
+        strata: Values of each task, (n,), in [0, 1] or bool.
     """
     strata = [np.asarray(values, float) for values in strata if len(values)]
     if len(strata) == 1 and set(strata[0]) <= {0.0, 1.0}:
@@ -121,14 +107,13 @@ def share(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
-    """Return the mean of the middle half of the scores of training runs, with the interval of the
-    stratified bootstrap: runs are resampled within each task (Agarwal et al. 2021, arXiv
-    2108.13264).
+    """Return the interquartile mean of the scores of training runs, with the stratified bootstrap
+    interval over runs (Agarwal et al. 2021, arXiv 2108.13264).
 
-    A task with one run gives no interval.
+    If a task has one run, there is no interval.
 
     Args:
-        strata: For each task the score of each of its runs, (n,).
+        strata: Scores of the runs of each task, (n,).
     """
     strata = [np.asarray(scores, float) for scores in strata if len(scores)]
     n = sum(map(len, strata))
@@ -147,9 +132,9 @@ def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
-    """Return a function of independent estimates: what each end of their intervals would change is
-    squared and added (Zou and Donner 2008; of a difference that is Newcombe's method). Where one of
-    them has no interval, neither has the function.
+    """Return a function of independent estimates. Its interval adds the squared changes due to each
+    end of their intervals (Zou and Donner 2008; Newcombe's method for a difference); it is NaN if
+    an estimate has no interval.
     """
     values = [estimate.value for estimate in of]
     if not of or any(map(math.isnan, values)):
@@ -163,25 +148,24 @@ def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Return the first less the second of independent estimates."""
+    """Return the difference of independent estimates, ``one`` minus ``other``."""
     return propagate(operator.sub, one, other)
 
 
 def over_runs(whole: Estimate, runs: Sequence[float], is_share: bool = False) -> Estimate:
-    """Return the mean over the training runs of a policy, with an interval for both chances: which
-    runs these are, and which episodes they were evaluated on.
+    """Return the mean over training runs, with an interval over both runs and episodes.
 
-    Over runs it is Student's t, which is wide: of three runs 2.5 standard deviations. Both parts
-    are put together as if they were independent, which is wider than need be.
+    The interval over runs is Student's t, with 2.5 standard deviations for three runs. Both
+    intervals are combined as independent, which is conservative.
 
     Args:
-        whole: The mean, with its interval over episodes; of each episode the mean over runs.
-        runs: The mean of each run, (n,); one alone leaves the interval as it is.
-        is_share: Whether it is in [0, 1].
+        whole: Mean with its interval over episodes, each averaged over runs.
+        runs: Mean of each run, (n,); a single run leaves the interval unchanged.
+        is_share: Whether the mean is in [0, 1].
     """
     if len(runs) == 1:
         return whole
-    from scipy.stats import t  # takes a second to import
+    from scipy.stats import t  # slow import
 
     quantile = float(t.ppf((1 + CONFIDENCE) / 2, len(runs) - 1))
     half = quantile * float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
@@ -192,7 +176,7 @@ def over_runs(whole: Estimate, runs: Sequence[float], is_share: bool = False) ->
 
 
 def _middle(scores: np.ndarray) -> np.ndarray:
-    """Return interquartile means (m,) of scores (m, n): a quarter is cut off at either end."""
+    """Return the interquartile means (m,) of scores (m, n)."""
     cut = scores.shape[1] // 4
     ranked = np.sort(scores, axis=1)
     middle: np.ndarray = ranked[:, cut : ranked.shape[1] - cut].mean(axis=1)
@@ -201,25 +185,21 @@ def _middle(scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Outcomes of two policies on the same episodes: numbers of episodes, or shares of them."""
+    """Contingency table of two policies on the same episodes: counts or fractions."""
 
     both: float  # both succeeded
-    only_a: float  # only the first one did
-    only_b: float  # only the second one did
-    neither: float  # neither did
+    only_a: float  # only the first succeeded
+    only_b: float  # only the second succeeded
+    neither: float
 
     @classmethod
     def count(cls, outcomes: np.ndarray) -> Pairs:
-        """Count episodes.
-
-        Args:
-            outcomes: (n, 2) bool, for each episode of the first and of the second policy.
-        """
+        """Count outcomes of both policies, (n, 2) bool."""
         a, b = np.asarray(outcomes, bool).reshape(-1, 2).T
         return cls(*(int(k.sum()) for k in (a & b, a & ~b, ~a & b, ~a & ~b)))
 
     def columns(self, name: str) -> dict[str, float]:
-        """Return the numbers, as a table for programs has them, whatever they are called."""
+        """Return the counts as columns of a data table."""
         return asdict(self)
 
     @property
@@ -229,15 +209,13 @@ class Pairs:
 
     @property
     def difference(self) -> float:
-        """Rate of the second one less that of the first one."""
+        """Success rate of the second minus that of the first policy."""
         return (self.only_b - self.only_a) / self.total
 
     @property
     def p_value(self) -> float:
-        """P-value of the exact two-sided McNemar test: does one win more of the episodes on which
-        they differ than chance would? Needs whole numbers.
-        """
-        from scipy.stats import binomtest  # takes a second to import
+        """P-value of McNemar's exact two-sided test; requires counts."""
+        from scipy.stats import binomtest  # slow import
 
         discordant = int(self.only_a + self.only_b)
         return float(binomtest(int(self.only_b), discordant).pvalue) if discordant else 1.0
@@ -246,7 +224,7 @@ class Pairs:
         """Return Newcombe's 95 % interval of the difference (Newcombe 1998, paired method 10).
 
         Args:
-            n: Number of episodes, where the attributes are shares.
+            n: Number of episodes, if the attributes are fractions.
         """
         total = self.total
         a, b = (self.both + self.only_a) / total, (self.both + self.only_b) / total
@@ -258,8 +236,8 @@ class Pairs:
         return self.difference - down, self.difference + up
 
     def _correlation(self, scale: float) -> float:
-        """Return the correlation of the two outcomes, with Newcombe's correction for continuity;
-        ``scale`` makes numbers of shares.
+        """Return the correlation of the outcomes, with Newcombe's continuity correction; ``scale``
+        converts fractions to counts.
         """
         both, only_a, only_b, neither = (
             scale * x for x in (self.both, self.only_a, self.only_b, self.neither)
@@ -274,14 +252,13 @@ class Pairs:
 
 
 def paired_difference(strata: Sequence[np.ndarray]) -> Estimate:
-    """Return the mean over tasks of the difference of two success rates, second less first.
+    """Return the mean over tasks of the difference of two success rates, second minus first.
 
-    The interval is Newcombe's for one task; for several it is that of the paired bootstrap (pairs
-    are resampled within each task), but no narrower than Newcombe's with the effective number of
-    episodes.
+    The interval is Newcombe's for one task; for several it is that of the paired stratified
+    bootstrap, but no narrower than Newcombe's for the effective number of episodes.
 
     Args:
-        strata: For each task (n, 2) bool.
+        strata: Outcomes of each task, (n, 2) bool.
     """
     strata = [np.asarray(pairs, float) for pairs in strata if len(pairs)]
     if not strata:
@@ -298,9 +275,7 @@ def paired_difference(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def columns(row: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as a table for programs has them, see
-    :meth:`Estimate.columns`.
-    """
+    """Return the fields of a dataclass as columns of a data table."""
     found: dict[str, Any] = {}
     for entry in fields(row):
         value = getattr(row, entry.name)
@@ -310,9 +285,7 @@ def columns(row: Any) -> dict[str, Any]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values of several tests at once, made larger so that together they err at most as
-    often as one (Holm 1979).
-    """
+    """Return p-values adjusted for multiple tests (Holm 1979)."""
     order = np.argsort(p_values)
     scaled = np.asarray(p_values, float)[order] * np.arange(len(order), 0, -1)
     adjusted = np.empty(len(order))
@@ -331,10 +304,9 @@ def _bootstrap(strata: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def _effective(strata: Sequence[np.ndarray], variance: float) -> float:
-    """Return the effective number of episodes: drawn from all tasks alike, each with this variance.
+    """Return the number of unstratified episodes of this variance that give the same precision.
 
-    Tasks that differ are told apart beforehand, so it is more than there are, where the variance
-    within the tasks is less; but no fewer than if every episode had the whole variance.
+    It exceeds the actual number if the variance within tasks is smaller than the total variance.
     """
     alike = len(strata) ** 2 / sum(1 / len(values) for values in strata)
     if min(map(len, strata)) < 2:
@@ -344,7 +316,7 @@ def _effective(strata: Sequence[np.ndarray], variance: float) -> float:
 
 
 def _hull(estimate: Estimate, low: float, high: float) -> Estimate:
-    """Return the estimate with an interval that holds another one, too."""
+    """Return the estimate with an interval extended to contain another one."""
     low, high = float(np.nanmin([estimate.low, low])), float(np.nanmax([estimate.high, high]))
     return Estimate(estimate.value, low, high, estimate.n)
 

@@ -1,4 +1,4 @@
-"""Evaluation worker: runs groups of episodes of a policy, several at the same time."""
+"""Evaluation worker: runs groups of episodes of a policy, several concurrently."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from clevrskills.core.env import Episode
 from clevrskills.core.policy import ConnectionLost, GaveUp, ObservationOptions, PolicyError
 from clevrskills.core.suite import NO_ROBOT
 from clevrskills.errors import ClevrSkillsError, one_line
@@ -33,14 +33,14 @@ from clevrskills.jobs.process_setup import (
 from clevrskills.sim.render.vulkan import renderer
 
 STUCK_S = 600.0
-"""Seconds beyond the limit of an action after which a worker that does nothing is ended."""
+"""Seconds beyond the time limit of an action after which an idle worker is stopped."""
 POLICY, ENVIRONMENT = "policy", "environment"
-"""Operation that a worker waits for, as its watchdog notes it."""
+"""Operation that a worker waits for, as recorded by its watchdog."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Episodes of one task and split that one worker evaluates, some of them at the same time."""
+    """Episodes of one task and split for one worker."""
 
     episodes: tuple[EpisodeRef, ...]
 
@@ -54,40 +54,38 @@ class Describe:
 class PolicyDescription:
     """Properties of the policy."""
 
-    observation: ObservationOptions  # what it is shown
-    renderer: str  # what draws its images, with the digest of its shaders; empty: it is shown none
-    track: str  # what it has learned from, as it says itself; empty: it says nothing
-    task: str = ""  # the one that it was learned for; empty: it does not say
-    isolated: bool = False  # whether it runs in a process of its own
-    privileged: bool = False  # whether it is given the environment or the identity of episodes
-    asked: ObservationOptions | None = None  # what it asks to be shown; ``None``: it does not say
+    observation: ObservationOptions  # observation options in use
+    renderer: str  # renderer and digest of its shaders; empty: no images
+    track: str  # declared training data; empty: undeclared
+    task: str = ""  # the only task that it was trained on; empty: undeclared
+    isolated: bool = False  # whether it runs in a separate process
+    privileged: bool = False  # whether it has access to the environment or episode ids
+    asked: ObservationOptions | None = None  # requested observation options, if any
 
 
 @dataclass(frozen=True)
 class Ended:
     """Result of a group of episodes."""
 
-    results: tuple[EpisodeResult, ...]  # their results
-    # those among them that may be started again, as the connection to the policy was lost
-    lost: tuple[EpisodeRef, ...] = ()
-    # tracebacks of what broke down, by name of the episode
-    traces: Mapping[str, str] = field(default_factory=dict)
+    results: tuple[EpisodeResult, ...]
+    lost: tuple[EpisodeRef, ...] = ()  # may be restarted after a lost connection to the policy
+    traces: Mapping[str, str] = field(default_factory=dict)  # tracebacks by episode
 
 
 def make_evaluator(config: WorkerConfig) -> Evaluator:
-    """Return an evaluator in a process of its own, whose memory is kept small."""
+    """Return the evaluator of a worker process with low memory use."""
     return_freed_memory()
     return Evaluator(config)
 
 
 class Evaluator:
-    """Evaluator of groups of episodes, one group after the other.
+    """Evaluator of groups of episodes.
 
     Args:
-        config: What all workers have in common.
+        config: Configuration of the worker.
 
     Raises:
-        ClevrSkillsError: The policy cannot be made.
+        ClevrSkillsError: The policy cannot be created.
     """
 
     def __init__(self, config: WorkerConfig) -> None:
@@ -106,10 +104,10 @@ class Evaluator:
             self._isolated &= controllers.isolated
 
     def __call__(self, job: Describe | Group) -> PolicyDescription | Ended:
-        """Do a job.
+        """Run a job.
 
         Raises:
-            ClevrSkillsError: It makes no sense to go on: no environment, or a full disk.
+            ClevrSkillsError: The run cannot continue: no environment, or a full disk.
         """
         if isinstance(job, Group):
             return self._evaluate(job)
@@ -152,7 +150,7 @@ class Evaluator:
         return None
 
     def _ask(self, starts: dict[int, PolicyRollout]) -> dict[int, np.ndarray | Exception]:
-        """Tell the policy which episodes begin, and ask it what to do in all of them."""
+        """Reset the policy for new episodes and return its answers in all slots."""
         if not self._live:
             return {}
         began_s = time.perf_counter()
@@ -167,7 +165,7 @@ class Evaluator:
         return answers
 
     def _go_on(self, slot: int, answer: np.ndarray | Exception) -> None:
-        """Do what the policy says, or take note of why it says nothing."""
+        """Execute the answer of the policy, or record its failure."""
         ref, rollout = self._live[slot]
         try:
             if isinstance(answer, Exception):
@@ -193,7 +191,7 @@ class Evaluator:
             rollout.video.keep() if result.counts else rollout.video.discard()
 
     def _failed(self, ref: EpisodeRef, rollout: PolicyRollout, error: Exception) -> EpisodeResult:
-        """Return the result of an episode in which the policy gave no action."""
+        """Return the result of an episode after an exception of the policy."""
         if isinstance(error, GaveUp):
             return rollout.result("gave up", reason=one_line(error))
         if isinstance(error, ConnectionLost):
@@ -209,20 +207,20 @@ class Evaluator:
 
     def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
         self._trace(ref, error)
-        return failed(self._config, ref, f"the environment broke down: {one_line(error)}")
+        return failed(self._config, ref, f"the environment failed: {one_line(error)}")
 
     def _trace(self, ref: EpisodeRef, error: Exception) -> None:
         self._traces[ref.id] = "".join(traceback.format_exception(error))
 
 
 def watchdog_path(config: WorkerConfig, group: Group) -> Path:
-    """Return the file of the watchdog of a group, which is gone when the group is done."""
+    """Return the watchdog file of a group; it is removed when the group is done."""
     name = group.episodes[0].id.replace("-", "_")
     return config.root / f"{PARTIAL_PREFIX}{config.writer}-{name}"
 
 
 def joined(planner: str, controller: str) -> str:
-    """Return the joint training data of two policies; empty: one does not declare its own."""
+    """Return the joint track of two policies; empty: one is undeclared."""
     if not planner or not controller:
         return ""
     tracks = [track for track in (planner, controller) if track != NO_TRACK]
@@ -230,17 +228,17 @@ def joined(planner: str, controller: str) -> str:
 
 
 def failed(config: WorkerConfig, ref: EpisodeRef, error: str, cause: str = ERROR) -> EpisodeResult:
-    """Return the result of an episode of which nothing is known but that something broke down."""
-    episode: Episode | None = None
-    with contextlib.suppress(Exception):  # it may be the episode that can't be made
+    """Return the result of an episode that failed without a rollout."""
+    known: dict[str, Any] = {"episode": "", "seed": ref.seed or 0}
+    with contextlib.suppress(Exception):  # the episode itself may be the cause
         episode = episode_of(config, ref)
+        known = {"episode": episode.content_hash, "seed": episode.seed, "twin": episode.twin}
+        known |= {"tags": dict(episode.tags), "axes": dict(episode.axes)}
     return EpisodeResult(
         task=ref.task,
         level=config.suite.tasks[ref.task].level,
         split=ref.split,
         index=ref.index,
-        episode=episode.content_hash if episode else "",
-        seed=episode.seed if episode else ref.seed or 0,
         cause=cause,
         error=error,
         starts=ref.starts,
@@ -250,8 +248,6 @@ def failed(config: WorkerConfig, ref: EpisodeRef, error: str, cause: str = ERROR
         interface=config.run.interface,
         repeat=ref.repeat,
         drawn=ref.seed is not None,
-        tags=dict(episode.tags) if episode else {},
-        axes=dict(episode.axes) if episode else {},
-        twin=episode.twin if episode else "",
         handover={"part": ref.part} if ref.part else {},
+        **known,
     )

@@ -358,7 +358,7 @@ def test_max_cost_stops_a_run_and_a_higher_one_continues_it(
     out = tmp_path / "run"
     assert main(command(READER, out, *PRICES, "--max-cost", 0.004)) == 2
     error = capsys.readouterr().err
-    assert "of --max-cost 0.004 are spent, and" in error and "goes on" in error
+    assert "of --max-cost 0.004 are spent, and" in error and "to continue" in error
     done = len([*read_results(out)])
     assert 0 < done < 6
     assert main(command(READER, out, *PRICES, "--max-cost", 0.004)) == 2  # nothing more

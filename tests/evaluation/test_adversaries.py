@@ -117,8 +117,8 @@ def test_a_crash_is_no_free_restart(tmp_path: Path, how: str) -> None:
     results = [*read_results(tmp_path)]
     assert len(results) == EPISODES
     if how in ("kill", "connection"):
-        assert codes[0].startswith("3 starts came to no result, and only 2 may be made up for")
-        assert codes[1].startswith("3 starts came to no result") and codes[1].endswith("failures")
+        assert codes[0].startswith("3 starts had no result, and only 2 second starts")
+        assert codes[1].startswith("3 starts had no result") and codes[1].endswith("failures")
         assert read_run(tmp_path).accept_restarts
         restarted = [r for r in results if r.starts > 1]
         assert len(restarted) == found.causes[RESTARTED] > 20
@@ -136,14 +136,14 @@ def test_who_interrupts_where_it_fails_is_stopped(tmp_path: Path) -> None:
             codes.append(evaluate(args_for(tmp_path, "interrupt"), FakeSuite()))
         except ClevrSkillsError as error:
             codes.append(str(error))
-    assert codes[:-1] == [130] * (allowed(EPISODES) + 3) and "3 starts came to no" in codes[-1]
+    assert codes[:-1] == [130] * (allowed(EPISODES) + 3) and "3 starts had no" in codes[-1]
     found = row(tmp_path)
     assert found.success_once.low <= SKILL <= found.success_once.high
 
 
 def test_a_shard_has_the_second_starts_of_the_whole_run(tmp_path: Path) -> None:
     """Each of these shards has one episode; who fails interrupts the command."""
-    with pytest.raises(ClevrSkillsError, match="3 starts came to no result, and only 2 may"):
+    with pytest.raises(ClevrSkillsError, match="3 starts had no result, and only 2 second"):
         for shard in range(20):
             args = args_for(tmp_path, "interrupt", shard=f"{shard}/10000")
             while evaluate(args, FakeSuite()) == 130:
@@ -153,7 +153,7 @@ def test_a_shard_has_the_second_starts_of_the_whole_run(tmp_path: Path) -> None:
 
 def test_starts_that_were_deleted_are_known_from_results(tmp_path: Path) -> None:
     for number in range(3):
-        with pytest.raises(ClevrSkillsError, match="3 starts came to no"):
+        with pytest.raises(ClevrSkillsError, match="3 starts had no"):
             evaluate(args_for(tmp_path, "kill"), FakeSuite())
         starts = sorted(r.starts for r in read_results(tmp_path) if not r.counts)
         assert sum(starts) == 3, number
@@ -173,7 +173,7 @@ def test_a_result_that_was_deleted_is_a_second_start(tmp_path: Path) -> None:
     assert evaluate(args, FakeSuite()) == 0
     assert [r.starts for r in read_results(tmp_path)] == [2] + [1] * 7
     delete(2)
-    with pytest.raises(ClevrSkillsError, match="3 starts came to no result, and only 2 may"):
+    with pytest.raises(ClevrSkillsError, match="3 starts had no result, and only 2 second"):
         evaluate(args, FakeSuite())
 
 
@@ -226,7 +226,7 @@ def test_an_honest_laboratory(
     tasks = ("reach", "visit", "follow_order")
     args = args_for(tmp_path, "raise", tasks=tasks, episodes=550)
     if stops:
-        line = "^17 starts came to no result, and only 16 may be made up for by second starts"
+        line = "^17 starts had no result, and only 16 second starts"
         with pytest.raises(ClevrSkillsError, match=line):
             evaluate(args, FakeSuite())
         return

@@ -112,7 +112,7 @@ def test_tracks(tmp_path: Path) -> None:
         (row, *_) = records(numbers(task_rows(open_evaluations([root]))))
         assert row["track"] == track
     args = args_for(tmp_path / "x", learned, track="standard-1000", tasks=("reach",), episodes=1)
-    with pytest.raises(ClevrSkillsError, match="the policy says 'standard-100' itself"):
+    with pytest.raises(ClevrSkillsError, match="the policy declares 'standard-100'"):
         evaluate(args, FakeSuite())
     named = args_for(tmp_path / "1", "fake_policies:Wanderer", tasks=("reach",), episodes=1)
     assert evaluate(replace(named, track="open"), FakeSuite()) == 0, "a label can be given later"
@@ -348,7 +348,7 @@ def test_continuing(tmp_path: Path, whole: list[dict]) -> None:
     [
         ("raise", "ValueError: a bug in the policy (fake_policies.py:", 1),
         ("deep", "JSONDecodeError: Expecting property name", 1),
-        ("exit", "it ends its process", 1),
+        ("exit", "it exits the process", 1),
         ("size", "an action of shape (6,); allowed: (7,) or (H, 7)", 2),
         ("chunk", "an action of shape (2, 3, 7); allowed: (7,) or (H, 7)", 1),
         ("empty", "no action: the chunk is empty", 1),
@@ -393,7 +393,7 @@ def test_errors_of_the_policy_are_failures(
 def test_an_error_after_the_goal_held_is_a_failure(tmp_path: Path) -> None:
     arguments = ('trouble="raise"', "after=35")
     args = args_for(tmp_path, "fake_policies:Troubled", policy_arg=arguments, stop="limit")
-    with pytest.raises(ClevrSkillsError, match="^3 episodes in a row ended in errors"):
+    with pytest.raises(ClevrSkillsError, match="^3 consecutive episodes ended in errors"):
         evaluate(args, FakeSuite())
     assert evaluate(args, FakeSuite()) == 0
     assert {r.success_once for r in read_results(tmp_path)} == {False}
@@ -411,7 +411,7 @@ def test_errors_in_a_batch(tmp_path: Path, whole: list[dict], kind: str) -> None
     arguments = (f"trouble={kind}", f"at_seed={seed}")
     args = args_for(tmp_path, "fake_policies:Crowd", policy_arg=arguments, batch=2)
     if kind == "lost":  # whoever acted for them, their connection was lost for good
-        with pytest.raises(ClevrSkillsError, match="3 starts came to no result, and only 2 may"):
+        with pytest.raises(ClevrSkillsError, match="3 starts had no result, and only 2 second"):
             evaluate(args, FakeSuite())
         assert {r.cause for r in read_results(tmp_path) if not r.counts} == {"error"}
         return
@@ -438,7 +438,7 @@ def test_a_policy_that_always_breaks_down_stops_the_run(
     args = args_for(tmp_path, path, policy_arg=arguments, batch=batch, episodes=8)
     with pytest.raises(ClevrSkillsError) as error:
         evaluate(args, FakeSuite())
-    assert "3 episodes in a row ended in errors, the last one: policy fake_p" in str(error.value)
+    assert "3 consecutive episodes ended in errors, the last one: policy fake_p" in str(error.value)
     assert ", episode " in str(error.value) and "ValueError: a bug" in str(error.value)
     assert len(list(read_results(tmp_path))) == 3
     assert evaluate(args, FakeSuite()) == 0  # the three stay, and the others follow
@@ -462,7 +462,7 @@ def test_an_environment_that_breaks_down(tmp_path: Path) -> None:
         with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended without a result"):
             evaluate(args_for(tmp_path), FakeSuite(("visit_test_001",)))
         bad = result(tmp_path, "visit_test_001")
-        assert bad.error.startswith("the environment broke down: RuntimeError: device lost (")
+        assert bad.error.startswith("the environment failed: RuntimeError: device lost (")
         assert (bad.cause, bad.starts, bad.counts) == ("error", starts, False)
     assert sum(r.counts for r in read_results(tmp_path)) == 15
     assert evaluate(args_for(tmp_path), FakeSuite()) == 0
@@ -479,7 +479,7 @@ def test_a_worker_that_dies_and_one_that_does_not_come_back(
     arguments = ('trouble="hard exit"', 'at="reach_train_002"')
     root = tmp_path / "die"
     args = args_for(root, "fake_policies:Troubled", policy_arg=arguments, workers=2)
-    with pytest.raises(ClevrSkillsError, match="^3 starts came to no result, and only 2 may"):
+    with pytest.raises(ClevrSkillsError, match="^3 starts had no result, and only 2 second"):
         evaluate(args, FakeSuite())
     bad = result(root, "reach_train_002")
     assert (bad.cause, bad.error, bad.starts) == ("error", "worker died (exit code 3)", 3)
@@ -513,7 +513,7 @@ def test_videos(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert evaluate(args, FakeSuite()) == 0
     assert (tmp_path / "videos/reach_train_003.mp4").exists()
     assert core(tmp_path) == before
-    assert "went otherwise" not in capsys.readouterr().err
+    assert "differed when" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("inline")
@@ -527,7 +527,7 @@ def test_a_filmed_episode_that_goes_otherwise_changes_no_result(
     args.video = ("reach_train_001",)
     assert evaluate(args, FakeSuite()) == 0
     assert core(tmp_path / "run") == before
-    assert "reach_train_001 went otherwise when it was filmed" in capsys.readouterr().err
+    assert "reach_train_001 differed when it was recorded" in capsys.readouterr().err
 
 
 # --- arguments
@@ -540,11 +540,14 @@ def test_a_filmed_episode_that_goes_otherwise_changes_no_result(
         ({"level": ("L7",)}, "unknown level 'L7'; allowed: L0, L1"),
         ({"split": ("dev",)}, "unknown split 'dev'; allowed: train, test"),
         ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
-        ({"robot": "panda"}, "the frozen episodes are for xarm6, not panda; with --seed others"),
+        (
+            {"robot": "panda"},
+            "the frozen episodes are for xarm6, not panda; use --seed to sample others",
+        ),
         ({"criteria": "mine"}, "unknown criteria 'mine'; allowed: paper, released"),
         ({"cameras": ("top",)}, "unknown camera 'top'; allowed: base_camera, hand_camera"),
         ({"driver": "slurm"}, "unknown driver 'slurm'; allowed: local, ray"),
-        ({"episodes": 9}, "--episodes 9: 8 episodes of reach, split train, are frozen"),
+        ({"episodes": 9}, "--episodes 9: reach, split train, has 8 frozen episodes"),
         ({"episodes": 0}, "--episodes must be at least 1, not 0"),
         ({"seed": -1}, "--seed must be at least 0, not -1"),
         ({"workers": 0}, "--workers must be at least 1, not 0"),
@@ -588,7 +591,7 @@ def test_more_episodes_of_a_task_of_ones_own_are_frozen(
     with pytest.raises(ClevrSkillsError) as error:
         evaluate(args_for(tmp_path / "out", episodes=9), FakeSuite())
     assert str(error.value) == (
-        "--episodes 9: 8 episodes of reach, split train, are frozen; with --seed others are drawn, "
+        "--episodes 9: reach, split train, has 8 frozen episodes; use --seed to sample others, "
         "or freeze more: `clevrskills freeze reach --package DIR --episodes 9`"
     )
 
@@ -667,7 +670,8 @@ def test_words_alone_leave_out_the_tasks_of_the_paper(
     args = args_for(tmp_path / "a", tasks=("reach",), level=("L1",), prompt="language")
     for _ in range(2):
         assert evaluate(args, FakeSuite()) == 0
-        assert "Left out in words alone, as in the paper: follow_order." in capsys.readouterr().out
+        shown = "Skipped with language prompts, as in the paper: follow_order."
+        assert shown in capsys.readouterr().out
     assert {r.task for r in read_results(tmp_path / "a")} == {"reach", "visit"}
     args = args_for(tmp_path / "b", tasks=("follow_order",), prompt="language")
     assert evaluate(args, FakeSuite()) == 0  # named, and its prompt can be said

@@ -111,7 +111,7 @@ def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
             policy.reset(PromptInput("", {}), env=None, episode=episode)
     assert policy.only_task == "trace"
     args = EvaluateArgs(policy=f"rl:{learned}", tasks=("trace", "pick"), out=tmp_path / "out")
-    with pytest.raises(ClevrSkillsError, match="has learned trace alone, not pick"):
+    with pytest.raises(ClevrSkillsError, match="was trained on trace only, not on pick"):
         evaluate(args)
     assert not (tmp_path / "out" / "run.json").exists()
     source = PolicySource(f"rl:{tmp_path}")

@@ -108,7 +108,9 @@ def test_a_server_that_hangs_fails_and_the_run_stops(
     Stumbling.go_on.clear()
     short = args_for(tmp_path / "there", relay.url, policy_arg=("timeout_s=1",))
     try:
-        with pytest.raises(ClevrSkillsError, match="3 episodes in a row ended in errors") as error:
+        with pytest.raises(
+            ClevrSkillsError, match="3 consecutive episodes ended in errors"
+        ) as error:
             evaluate(short, FakeSuite())
     finally:
         Stumbling.go_on.set()

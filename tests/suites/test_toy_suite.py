@@ -256,7 +256,7 @@ def test_views_presets_and_groups(bright: Path, tmp_path: Path) -> None:
         (("--view", "text", "--cameras", "top"), "--view and --cameras exclude each other"),
         (("--preset", "loud"), "unknown preset 'loud'; allowed: blind"),
         (("--group", "many"), "unknown group 'many'; allowed: single"),
-        (("--seed", "1"), "--seed draws episodes: say how many with --episodes"),
+        (("--seed", "1"), "--seed needs the number of episodes: give --episodes"),
     ):
         args = parse(EvaluateArgs, ["--policy", "zero", "--out", "o", "lamps_one", *wrong])
         with pytest.raises(ClevrSkillsError, match=re.escape(message)):

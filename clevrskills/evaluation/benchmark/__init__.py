@@ -1,1 +1,1 @@
-"""Benchmark: the protocol of a suite, run by one command, and its headline numbers."""
+"""Benchmark: protocol of a suite and its headline numbers."""

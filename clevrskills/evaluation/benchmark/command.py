@@ -1,4 +1,4 @@
-"""``clevrskills benchmark``: the protocol of a suite, and the numbers to report."""
+"""``clevrskills benchmark``: runs the protocol of a suite and prints the numbers to report."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
     """Run the protocol.
 
     Args:
-        args: What to run.
-        suite: The suite; ``None``: the one that is named, or that has the tasks.
+        args: Arguments of the command.
+        suite: Suite; ``None``: the named suite, or that of the tasks.
 
     Returns:
         Exit code: 0 if all episodes count, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, or a declaration that is missing; otherwise as
-            ``clevrskills evaluate``.
+        ClevrSkillsError: Bad arguments, a missing declaration, or an error of ``clevrskills
+            evaluate``.
     """
     check_least(args, workers=1, batch=1)
     suite = suite or find_suite(args.suite, args.tasks)
@@ -96,7 +96,7 @@ def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
     if args.dry_run:
         return _dry_run(args, suite, parts)
     _open(args, suite, parts)
-    from clevrskills.evaluation.evaluate import evaluate  # takes seconds to import
+    from clevrskills.evaluation.evaluate import evaluate  # slow import
 
     for part in parts:
         cell = "" if args.quick else part.cell.name
@@ -109,11 +109,7 @@ def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
 
 
 def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[RunPart]:
-    """Return what is run of each cell.
-
-    Raises:
-        ClevrSkillsError: A name is unknown, or nothing is left to run.
-    """
+    """Return the episodes to run of each cell."""
     from clevrskills.evaluation.benchmark.protocol import QUICK_EPISODES, RunPart, cell_tasks
     from clevrskills.evaluation.results import check_track
 
@@ -170,7 +166,7 @@ def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: RunPart) -> Evaluate
 
 
 def _announce(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> None:
-    """Print what is run, and what it costs at most."""
+    """Print the runs and their cost."""
     from clevrskills.evaluation.benchmark.protocol import cost_of_part
 
     costs = [cost_of_part(suite, part) for part in parts]
@@ -195,7 +191,7 @@ def _hours(seconds: float) -> str:
 
 
 def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> int:
-    """Print what a language model would be sent; of other policies nothing more is known."""
+    """Print the requests that a language model would get."""
     from clevrskills.core.policy_loader import CHAT
     from clevrskills.evaluation.evaluate import evaluate
 
@@ -205,11 +201,7 @@ def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> int
 
 
 def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> None:
-    """Make the folder, or check that it was begun with the same policy and declarations.
-
-    Raises:
-        ClevrSkillsError: It holds something else.
-    """
+    """Create the output folder, or check that it has the same policy and declarations."""
     from clevrskills.core.policy_loader import absolute_name
     from clevrskills.evaluation.results import BENCHMARK_FILE, RUN_FILE, read_benchmark
 

@@ -1,4 +1,4 @@
-"""Headline numbers of a row of results: those of the suite's protocol, with 95 % intervals."""
+"""Headline numbers of runs: the numbers of the suite's protocol, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ SUCCESS = Measure("success", "success", "share")
 
 @dataclass(frozen=True)
 class Headline:
-    """A headline number of a run."""
+    """Headline number of a run."""
 
-    name: str  # its name
-    cell: str  # name of the cell of the protocol
-    estimate: Estimate  # the number and its interval
-    measure: Measure  # what is measured; a share is printed in percent
+    name: str
+    cell: str  # cell of the protocol
+    estimate: Estimate
+    measure: Measure
     tasks: int  # number of tasks with episodes that count
-    of_tasks: int  # number of tasks that it is defined on
+    of_tasks: int  # number of tasks of the protocol
 
     @property
     def value(self) -> str:
-        """The number as text, e.g. ``43.5 % [39.6, 47.5]``."""
+        """Text of the number, e.g. ``43.5 % [39.6, 47.5]``."""
         if self.measure.kind == "mean":
             return self.estimate.text(self.measure.digits)
         return self.estimate.percent(self.measure.digits).replace(" [", " % [")
 
     @property
     def text(self) -> str:
-        """Name and number, e.g. ``L0 43.5 % [39.6, 47.5]``; of a part, how many of the tasks."""
+        """Name and number, e.g. ``L0 43.5 % [39.6, 47.5]``, with the task count if incomplete."""
         part = f" ({self.tasks} of {self.of_tasks} tasks)" if self.tasks < self.of_tasks else ""
         return f"{self.name}{part} {self.value}"
 
     def columns(self) -> dict[str, object]:
-        """Return it as a table for programs has it."""
+        """Return the number as columns of a data table."""
         counts = {"tasks": self.tasks, "of_tasks": self.of_tasks, "episodes": self.estimate.n}
         return {"cell": self.cell, "number": self.name, **self.estimate.columns("value"), **counts}
 
@@ -53,13 +53,13 @@ class Headline:
 def headlines(
     evaluation: Evaluation, protocol: Protocol, cell: Cell, split: str = ""
 ) -> list[Headline]:
-    """Return the numbers of the protocol that a run has episodes for.
+    """Return the numbers of the protocol for which a run has episodes.
 
     Args:
         evaluation: The run.
-        protocol: The protocol of its suite.
-        cell: The cell of the protocol that it is a run of.
-        split: The split; empty: that of the cell.
+        protocol: Protocol of its suite.
+        cell: Cell of the protocol.
+        split: Split; empty: that of the cell.
     """
     run, suite = evaluation.run, evaluation.suite
     measures = {measure.name: measure for measure in (SUCCESS, *reported(suite, Measure))}
@@ -86,9 +86,7 @@ def headlines(
 
 
 def pooled_headlines(evaluations: Sequence[Evaluation], protocol: Protocol) -> list[Headline]:
-    """Return the numbers over the episodes of all cells; none unless the protocol pools them and
-    all are there.
-    """
+    """Return the numbers over all cells, if the protocol pools them and all are present."""
     cells = {cell.name for cell in protocol.cells}
     if not protocol.pooled or {evaluation.run.protocol for evaluation in evaluations} != cells:
         return []
@@ -98,9 +96,7 @@ def pooled_headlines(evaluations: Sequence[Evaluation], protocol: Protocol) -> l
 
 
 def headline_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the table of the numbers to report, of runs of ``clevrskills benchmark``; none without
-    any.
-    """
+    """Return the table of headline numbers of ``clevrskills benchmark`` runs, if there are any."""
     data, texts = list[dict[str, object]](), list[dict[str, object]]()
 
     def add(label: str, row: str, found: Sequence[Headline]) -> None:
@@ -125,9 +121,7 @@ def headline_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 def _estimate(
     results: Sequence[EpisodeResult], measure: Measure, evaluation: Evaluation
 ) -> Estimate:
-    """Return a number; of the success rate of a run that stopped early, with its confidence
-    sequence.
-    """
+    """Return an estimate; the success rate of a sequential run has its confidence sequence."""
     about, suite = evaluation.run.sequential, evaluation.suite
     if about and measure is SUCCESS:
         known = {(r.task, r.split, r.index): r for r in results}

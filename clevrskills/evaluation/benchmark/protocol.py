@@ -1,4 +1,4 @@
-"""Protocol of a suite: tasks and options of its cells, and how a run differs from them."""
+"""Protocol of a suite: tasks and options of its cells, and deviations of runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ QUICK_EPISODES = 10
 class RunPart:
     """Episodes of one cell that are run together."""
 
-    cell: Cell  # the cell
-    tasks: tuple[str, ...]  # keys of the tasks, in the order of the suite
-    split: str  # the split
-    episodes: int | None  # episodes of each task; ``None``: all frozen ones
+    cell: Cell
+    tasks: tuple[str, ...]  # task keys, in the order of the suite
+    split: str
+    episodes: int | None  # episodes per task; ``None``: all frozen episodes
 
     @property
     def options(self) -> dict[str, Any]:
@@ -38,15 +38,13 @@ class RunPart:
 class PartCost:
     """Cost of a part."""
 
-    episodes: int  # number of its episodes
+    episodes: int
     most_steps: int  # control steps or turns if no episode is solved
-    # CPU seconds of the environment if all are solved as fast as by the oracle, and if none is
-    # solved
-    range_s: tuple[float, float]
+    range_s: tuple[float, float]  # CPU seconds of the environment: all solved by oracle, or none
 
 
 def cost_of_part(suite: Suite, part: RunPart) -> PartCost:
-    """Return what a part costs, by the limits of its frozen episodes and the oracle's steps."""
+    """Return the cost of a part, from the step limits and the steps of the oracle."""
     episodes, least, most = 0, 0, 0
     for task in part.tasks:
         head = suite.frozen(task, part.split).header
@@ -65,15 +63,14 @@ def cell_tasks(suite: Suite, cell: Cell) -> tuple[str, ...]:
 
 
 def declared(run: Run, suite: Suite) -> Run:
-    """Return a run of a protocol with what the policy was trained on: nothing, where it has learned
-    from nothing.
+    """Return a run of a protocol with its declared training data, or none without training.
 
     Args:
-        run: The run, with the track that the policy itself or the command says.
+        run: The run, with the track declared by the policy or the command.
         suite: The suite.
 
     Raises:
-        ClevrSkillsError: The track, or what it was trained on, is not declared.
+        ClevrSkillsError: ``track`` or ``trained_on`` is not declared.
     """
     protocol = protocol_of(suite)
     if protocol is None or run.seed is not None:
@@ -87,18 +84,17 @@ def declared(run: Run, suite: Suite) -> Run:
     if asked := [f"{option} {allowed}" for option, allowed in missing.items() if allowed]:
         raise ClevrSkillsError(f"a result must declare {' and '.join(asked)}")
     if track == NO_TRACK and trained_on != NONE:
-        raise ClevrSkillsError(f"--trained-on {trained_on}: the policy has learned from nothing")
+        raise ClevrSkillsError(f"--trained-on {trained_on}: the policy has no training data")
     return replace(run, track=track, trained_on=trained_on)
 
 
 def deviations(run: Run, suite: Suite, results: Sequence[EpisodeResult] = ()) -> list[str]:
-    """Return the settings of a run that differ from the protocol of its suite, in words: from the
-    cell that the run names, or else the one that it differs from least.
+    """Return the deviations of a run from its cell of the protocol, or else from the closest cell.
 
     Args:
         run: The run.
-        suite: Its suite; one without a protocol has no deviations.
-        results: Its results, if the numbers of episodes are to be compared, too.
+        suite: Its suite; without a protocol there are no deviations.
+        results: Its results, to compare the numbers of episodes.
     """
     protocol = protocol_of(suite)
     if protocol is None:
@@ -111,7 +107,7 @@ def deviations(run: Run, suite: Suite, results: Sequence[EpisodeResult] = ()) ->
 def _deviations(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]) -> list[str]:
     expected = _settings(suite, cell)
     differ = [name for name, value in expected.items() if _actual(run, name) != value]
-    if "preset" in differ:  # its name says all, and nothing where all it sets is the same
+    if "preset" in differ:  # report either the preset or the options that it sets
         of = suite.presets()[expected["preset"]]
         matters = of.prompt or not of.options.keys().isdisjoint(differ)
         left_out = of.options.keys() if matters else {"preset"}
@@ -140,7 +136,7 @@ def _deviations(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeRes
 
 
 def _counts(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]) -> list[str]:
-    """Return how the numbers of episodes differ."""
+    """Return the deviations in the numbers of episodes."""
     found = []
     if any(result.handover for result in results):
         found.append("parts of episodes")
@@ -164,9 +160,7 @@ def _counts(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]
 
 
 def _settings(suite: Suite, cell: Cell) -> dict[str, Any]:
-    """Return the settings of a cell by the name of their option: those of every protocol, and those
-    of its own options.
-    """
+    """Return the settings of a cell by option, including the defaults of all protocols."""
     options = dict(cell.options)
     if preset := options.get("preset"):
         options = {**suite.presets()[preset].options, **options}
@@ -177,7 +171,7 @@ def _settings(suite: Suite, cell: Cell) -> dict[str, Any]:
 
 
 def _actual(run: Run, name: str) -> Any:
-    """Return the setting of a run by the name of its option."""
+    """Return the setting of a run by option."""
     shown = run.observation
     others = {"axis": run.axes, "view": shown.get("views"), "size": shown.get("size_px")}
     found = {**shown, **vars(run), **others}.get(name)

@@ -1,1 +1,1 @@
-"""Frozen episodes: drawn, screened and written as data by ``clevrskills freeze``."""
+"""Frozen episodes: sampling, screening and files of ``clevrskills freeze``."""

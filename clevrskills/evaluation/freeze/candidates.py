@@ -1,4 +1,4 @@
-"""Candidates: seeds that may become frozen episodes, and the screening of candidates in order."""
+"""Candidates for frozen episodes, and their screening in order."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from clevrskills.jobs.work import JobQueue
 
 @dataclass(frozen=True)
 class Candidate:
-    """A seed to be screened."""
+    """Seed to be screened."""
 
     task: str
     split: str
@@ -26,10 +26,10 @@ class ScreeningResult(Record):
     """Result of the screening of a seed."""
 
     seed: int
-    reason: str = ""  # why it is rejected; empty: it is not
-    oracle_steps: int = 0  # turns that the oracle needed; of a delta action, control steps
-    episode: Mapping[str, Any] | None = None  # the episode as JSON data, unless rejected
-    limit: int = 0  # turns after which it ends
+    reason: str = ""  # reason of rejection; empty: accepted
+    oracle_steps: int = 0  # turns of the oracle; with delta actions, control steps
+    episode: Mapping[str, Any] | None = None  # accepted episode as JSON data
+    limit: int = 0  # limit of turns
 
 
 class Screened(Protocol):
@@ -47,22 +47,21 @@ Result = TypeVar("Result", bound=Screened)
 class Screening(ABC, Generic[Job, Result]):
     """Screening of the candidates of one task and split, until enough are accepted.
 
-    A candidate is screened only once it is certain that those before it do not suffice, so that the
-    outcome is the same for any number of workers.
+    A candidate is screened only if the earlier ones do not suffice, so that the outcome does not
+    depend on the number of workers.
     """
 
-    task: str  # key of the task
-    split: str  # name of the split
+    task: str
+    split: str
     count: int  # number of candidates to accept
     journal: Path  # file of the results
-    results: dict[int, Result]  # the known ones, by number of the candidate
-    # numbers of the candidates that were needed so far
-    asked: list[int] = field(default_factory=list, init=False)
+    results: dict[int, Result]  # known results by number of the candidate
+    asked: list[int] = field(default_factory=list, init=False)  # candidates needed so far
 
     @property
     def screened(self) -> list[Result]:
-        """Results of the candidates that were needed, as far as they are known."""
-        return [found for number in self.asked if (found := self._result(number))]
+        """Known results of the needed candidates."""
+        return [self.results[number] for number in self.asked if number in self.results]
 
     @property
     def accepted(self) -> list[Result]:
@@ -75,7 +74,7 @@ class Screening(ABC, Generic[Job, Result]):
         return [result for result in self.screened if result.reason]
 
     def next(self) -> Job | None:
-        """Return the next candidate to be screened, ``None`` if there is none for now."""
+        """Return the next candidate to be screened; ``None``: none for now."""
         while len(self.asked) - len(self.rejected) < self.count and self._goes_on():
             candidate, number = self._candidate(len(self.asked))
             self.asked.append(number)
@@ -84,33 +83,25 @@ class Screening(ABC, Generic[Job, Result]):
         return None
 
     def enter(self, number: int, result: Result) -> None:
-        """Keep the result of a candidate.
+        """Write the result of a candidate.
 
         Raises:
-            StorageError: The disk refused.
+            StorageError: Writing failed.
         """
         Journal(self.journal).append(result.to_json())
         self.results[number] = result
 
-    def _result(self, number: int) -> Result | None:
-        """Return the result of a candidate; ``None``: it is not known yet."""
-        return self.results.get(number)
-
     @abstractmethod
     def _candidate(self, place: int) -> tuple[Job, int]:
-        """Return the candidate at a place in the order, and its number."""
+        """Return the candidate at a position in the order, and its number."""
 
     @abstractmethod
     def _goes_on(self) -> bool:
-        """Return whether there is another candidate, where too few are accepted."""
+        """Return whether there is another candidate."""
 
 
 class ScreeningQueue(JobQueue[Job, Result]):
-    """Candidates of all tasks and splits.
-
-    Args:
-        screenings: The screening of each task and split.
-    """
+    """Job queue of the candidates of all tasks and splits."""
 
     def __init__(self, screenings: Sequence[Screening[Job, Result]]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""``clevrskills freeze``: episodes to be evaluated on, screened and written as data."""
+"""``clevrskills freeze``: samples, screens and saves evaluation episodes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
 
 ROOM = 1.5
-"""Step limits below this multiple of the oracle's longest episode are pointed out."""
+"""Step limits below this multiple of the longest oracle episode are reported."""
 
 
 @dataclass(kw_only=True)
@@ -81,17 +81,17 @@ def freeze(
     """Freeze episodes.
 
     Args:
-        args: Which.
-        make: Builds, in each worker, what screens candidates; ``None``: a
+        args: Arguments of the command.
+        make: Factory of the screener in each worker; ``None``:
             :class:`~clevrskills.evaluation.freeze.screening.Screener`.
-        suite: What they are of; ``None``: the one that is named, or that has the tasks.
+        suite: Suite; ``None``: the named suite, or that of the tasks.
 
     Returns:
-        Exit code: 0 if all is there, 130 after Ctrl-C.
+        Exit code: 0 if all episodes are frozen, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, a task of which too many seeds are rejected, a full disk;
-            what was screened is kept.
+        ClevrSkillsError: Bad arguments, too many rejected seeds of a task, or a full disk;
+            screened episodes are kept.
     """
     with chosen_planner(args.planner):
         return _freeze(args, make, suite)
@@ -112,13 +112,13 @@ def _freeze(
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
     for file in (DATASET_FILE, RUN_FILE):
         if (out / file).exists():
-            raise ClevrSkillsError(f"{out} has a {file}, so it holds other things; give another")
+            raise ClevrSkillsError(f"{out} has a {file}: give another folder")
     if args.axis and (args.recorded is not None or args.import_ is not None):
-        raise ClevrSkillsError("--axis is for episodes that are drawn")
+        raise ClevrSkillsError("--axis is for sampled episodes only")
     if args.recorded is not None:
         return _freeze_recorded(args, args.recorded, out, suite)
     suite = suite or find_suite(args.suite, args.tasks)
-    # what follows takes seconds to import
+    # slow imports
     from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
     from clevrskills.evaluation.freeze.screening import Screener
 
@@ -132,7 +132,7 @@ def _freeze(
     if "embodiment" in axes:
         raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")
     if axes and args.planned:
-        raise ClevrSkillsError("--planned: plans are of episodes that no --axis perturbs")
+        raise ClevrSkillsError("--planned and --axis exclude each other: plans are unperturbed")
     root, make = out.absolute(), make or partial(Screener, suite, axes, args.planned)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ def _freeze_imported(args: FreezeArgs, folder: Path, out: Path, suite: Suite) ->
 
 
 def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
-    """Check the arguments; the tasks and splits, in the order of the suite."""
+    """Check the arguments and return the tasks and splits in the order of the suite."""
     check_least(args, episodes=1, workers=1)
     check_positive(args, "timeout")
     chosen = args.select(suite.tasks)
@@ -196,7 +196,7 @@ def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
 
 
 def _report(heads: Sequence[FrozenHeader], as_json: bool) -> None:
-    """Print what was frozen, and which step limits are close to what the oracle needs."""
+    """Print the frozen episodes, and tasks with tight step limits."""
     from rich.table import Table
 
     if as_json:

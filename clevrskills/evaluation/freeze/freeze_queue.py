@@ -1,7 +1,6 @@
-"""Freeze queue: hands out seeds of frozen episodes, keeps the results, writes files.
+"""Freeze queue: job queue of seeds that writes the files of frozen episodes.
 
-In the folder, beside the files, ``screening/`` has the results so far, one journal for each task
-and split.
+The subfolder ``screening/`` has a journal of results for each task and split.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,23 +29,21 @@ from clevrskills.jobs.run_folder import versions
 from clevrskills.jobs.work import DEATHS, KILLS
 
 BENCHMARK = 1
-"""Version of the benchmark that episodes are frozen for."""
+"""Benchmark version of the frozen episodes."""
 JOURNAL_DIR = "screening"
 CONDITIONS_FILE = "conditions.json"
 MIN_REJECTED = 20
-"""A task is given up when more seeds are rejected than this, and than episodes were asked for."""
+"""Number of rejected seeds, at least the number of episodes, after which a task fails."""
 
 
 @dataclass
 class SeedQueue(Screening[Candidate, ScreeningResult]):
-    """The seeds of one task and split, in order."""
+    """Screening of the seeds of one task and split."""
 
-    robot: str  # key of the robot
-    suite: Suite  # what the task is of
-    # what decides the seeds of fresh episodes; ``None``: they are those of the benchmark
-    secret: int | None = None
-    # the header of the file, once it is written
-    head: FrozenHeader | None = field(default=None, init=False)
+    robot: str
+    suite: Suite
+    secret: int | None = None  # seed of fresh episodes; ``None``: seeds of the benchmark
+    head: FrozenHeader | None = field(default=None, init=False)  # header of the written file
 
     def _candidate(self, place: int) -> tuple[Candidate, int]:
         seed = FROZEN.start + place
@@ -56,11 +53,7 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
         return Candidate(self.task, self.split, self.robot, seed), seed
 
     def _goes_on(self) -> bool:
-        """Return ``True``.
-
-        Raises:
-            ClevrSkillsError: Too many were rejected.
-        """
+        """Return ``True``, or raise an error after too many rejections."""
         rejected = self.rejected
         if len(rejected) > max(MIN_REJECTED, self.count):
             raise ClevrSkillsError(
@@ -107,7 +100,7 @@ def open_queues(
     axes: Mapping[str, int] | None = None,
     secret: int | None = None,
 ) -> list[SeedQueue]:
-    """Return the queues of tasks and splits, with what is known from earlier runs.
+    """Return the queues of tasks and splits, with the results of earlier commands.
 
     Raises:
         ClevrSkillsError: The folder was begun under other conditions, or a journal is damaged.
@@ -136,13 +129,7 @@ def open_queues(
 
 
 class FreezeQueue(ScreeningQueue[Candidate, ScreeningResult]):
-    """The seeds of all tasks and splits; a file is written as soon as all of it is known.
-
-    Args:
-        queues: The seeds of each task and split.
-        root: Folder of the files.
-        display: Shows how many episodes there are.
-    """
+    """Job queue of all tasks and splits; a file is written once its episodes are complete."""
 
     timeouts = DEATHS
 
@@ -154,10 +141,10 @@ class FreezeQueue(ScreeningQueue[Candidate, ScreeningResult]):
         self._by_name[job.task, job.split].enter(job.seed, result)
 
     def give_up(self, job: Candidate, end: WorkerDied | TimedOut) -> None:
-        """Reject a seed that ends its worker every time.
+        """Reject a seed that crashes its worker every time.
 
         Raises:
-            ClevrSkillsError: The end came from outside, so that it says nothing of the seed.
+            ClevrSkillsError: The worker was killed from outside.
         """
         if isinstance(end, WorkerDied) and not end.killed:
             return self.finish(job, ScreeningResult(job.seed, end.reason))

@@ -10,15 +10,15 @@ from clevrskills.jobs.files import storage_errors, to_json, write_whole
 
 
 def write(folder: Path, head: FrozenHeader, specs: Sequence[Episode]) -> Path:
-    """Write the file of a task and split, whole or not at all; the same bytes for the same data.
+    """Write the file of a task and split atomically; equal data gives equal bytes.
 
     Args:
-        folder: Folder of the file; it is made.
-        head: What is said of all episodes.
+        folder: Folder of the file; it is created.
+        head: Header of the file.
         specs: The episodes.
 
     Raises:
-        StorageError: It could not be written.
+        StorageError: Writing failed.
     """
     lines = [head.to_json(), *(to_json(spec.pack()) for spec in specs)]
     text = "".join(f"{line}\n" for line in lines)

@@ -1,6 +1,4 @@
-"""Frozen episodes from a dataset: those that were recorded, of which actions are known that solve
-them.
-"""
+"""Frozen episodes from a dataset, whose recorded actions solve them."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -27,22 +25,22 @@ def freeze_recorded(
     splits: Sequence[str],
     count: int | None = None,
 ) -> list[FrozenHeader]:
-    """Write the episodes of a dataset as frozen ones, one file for each task and split.
+    """Freeze the episodes of a dataset, one file for each task and split.
 
     Args:
-        dataset: Its folder.
-        out: Folder of the files.
-        suite: What the episodes are of.
-        tasks: Keys of tasks; none: all.
-        splits: The splits.
-        count: How many episodes of each, at most; ``None``: all.
+        dataset: Folder of the dataset.
+        out: Output folder.
+        suite: Suite of the episodes.
+        tasks: Task keys; none: all.
+        splits: Names of the splits.
+        count: Maximum number of episodes per task and split; ``None``: all.
 
     Returns:
-        What is said of each file.
+        Headers of the files.
 
     Raises:
-        ClevrSkillsError: The folder is no dataset, or has no such episodes.
-        StorageError: The disk refused.
+        ClevrSkillsError: The folder is not a dataset, or has no such episodes.
+        StorageError: Writing failed.
     """
     robot = Header.read(dataset).robot
     heads = []
@@ -50,7 +48,7 @@ def freeze_recorded(
     for (task, split), group in groupby(refs, lambda ref: (ref.task, ref.split)):
         specs, steps = [], []
         for ref in group:
-            assert ref.seed is not None, "it is drawn"
+            assert ref.seed is not None
             drawn = suite.draw(task, split, ref.seed, ref.index, robot, ref.task_args)
             specs.append(drawn)
             steps.append(len(Episode(dataset / episode_id(task, split, ref.seed))))
@@ -67,20 +65,20 @@ def write_given(
     episodes: Sequence[Any],
     steps: Sequence[int] | None,
 ) -> FrozenHeader:
-    """Write episodes that were not drawn here as frozen ones.
+    """Freeze given episodes.
 
     Args:
-        out: Folder of the files.
-        suite: What they are of.
+        out: Output folder.
+        suite: Suite of the episodes.
         task: Key of the task.
         split: Name of the split.
         robot: Name of the robot.
         episodes: The episodes.
-        steps: Turns of solutions that are known; ``None``: the oracle finds some.
+        steps: Turns of known solutions; ``None``: found by the oracle.
 
     Raises:
-        ClevrSkillsError: The oracle does not solve one.
-        StorageError: The disk refused.
+        ClevrSkillsError: The oracle does not solve an episode.
+        StorageError: Writing failed.
     """
     if steps is None:
         steps = _solved(suite, task, split, robot, episodes)
@@ -101,7 +99,7 @@ def write_given(
 
 
 def _solved(suite: Suite, task: str, split: str, robot: str, episodes: Sequence[Any]) -> list[int]:
-    """Return turns that the oracle needs for each episode."""
+    """Return the number of turns of the oracle in each episode."""
     env, steps = suite.make(EnvConfig(task, split, robot, cameras=())), []
     for episode in episodes:
         env.reset(options={"episode": episode})

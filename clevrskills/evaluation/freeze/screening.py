@@ -1,6 +1,4 @@
-"""Screening of episodes to be evaluated on: the start has no fault, the oracle solves it, and doing
-nothing does not.
-"""
+"""Screening of evaluation episodes: a valid start, solved by the oracle but not by doing nothing."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -26,15 +24,15 @@ from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
 
 STILL_STEPS = 40
-"""Equal states, bit for bit, after which nothing will ever change under the same action."""
+"""Number of bit-equal states after which the same action will never change anything."""
 
 
 class EpisodeScreener:
-    """Base class of screeners; keeps the environment while it fits.
+    """Base class of screeners, which reuse the environment while its configuration is the same.
 
     Args:
         suite: Suite of the episodes.
-        axes: Level of each axis that perturbs them.
+        axes: Level of each perturbation axis.
     """
 
     def __init__(self, suite: Suite, axes: Mapping[str, int]) -> None:
@@ -43,7 +41,7 @@ class EpisodeScreener:
         self._made: tuple[EnvConfig, Env] | None = None
 
     def _start(self, episode: Episode) -> Env:
-        """Return the environment at the start of an episode."""
+        """Return the environment, reset to an episode."""
         config = EnvConfig(
             *(episode.task, episode.split, episode.robot), task_args=episode.task_args
         )
@@ -56,12 +54,12 @@ class EpisodeScreener:
         return env
 
     def _fault(self, episode: Episode, env: Env, faults: Iterable[str] | None = None) -> str:
-        """Return why an episode that starts in an environment is rejected; empty: it is not.
+        """Return the reason to reject the start of an episode; empty: none.
 
         Args:
             episode: The episode.
-            env: The environment.
-            faults: Faults of the start that count; ``None``: all.
+            env: Environment after the reset.
+            faults: Faults to consider; ``None``: all.
         """
         known = env.faults()
         if found := [name for name in (known if faults is None else faults) if known.get(name)]:
@@ -70,9 +68,7 @@ class EpisodeScreener:
         return suite.visibility_fault(episode) if isinstance(suite, Perturbable) else ""
 
     def _solve(self, episode: Episode, env: Env) -> tuple[int, str]:
-        """Return the turns that the oracle needs, and why the episode is rejected; empty: it is
-        not.
-        """
+        """Return the turns of the oracle and the reason to reject the episode; empty: none."""
         turns, reason = solve(env, self._suite.oracle(env), self._interface)
         if reason:
             return turns, f"oracle: {reason}"
@@ -83,12 +79,12 @@ class EpisodeScreener:
 
 
 class Screener(EpisodeScreener):
-    """Screener of seeds, one after the other.
+    """Screener of seeds.
 
     Args:
-        suite: What the seeds are of; ``None``: ClevrSkills.
-        axes: Level of each axis that perturbs the episodes.
-        planned: Whether a plan that was found when an episode was drawn is enough; nothing acts.
+        suite: Suite; ``None``: ClevrSkills.
+        axes: Level of each perturbation axis.
+        planned: Whether the plan found during sampling suffices, without running the oracle.
     """
 
     def __init__(
@@ -101,7 +97,7 @@ class Screener(EpisodeScreener):
         self._planned = planned
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
-        """Screen a seed, as an episode written and read again.
+        """Screen the episode of a seed, after a round trip through JSON.
 
         Raises:
             ClevrSkillsError: There is no such environment, or no oracle.
@@ -133,11 +129,7 @@ class Screener(EpisodeScreener):
 
 
 def solve(env: Env, oracle: EpisodeOracle, interface: Interface | None = None) -> tuple[int, str]:
-    """Let the oracle act from the start of an episode.
-
-    Returns:
-        Turns taken, and why the goal was not reached; empty if it was.
-    """
+    """Run the oracle; return its number of turns, and the reason of a failure or an empty text."""
     oracle.reset()
     rollout = Rollout(env, actuator=interface.begin(env) if interface else None)
     reason, _ = rollout.run(oracle.act)
@@ -147,13 +139,13 @@ def solve(env: Env, oracle: EpisodeOracle, interface: Interface | None = None) -
 def succeeds_blindly(
     env: Env, action: Callable[[], Any], steady: bool = False, interface: Interface | None = None
 ) -> bool:
-    """Return whether actions that depend on nothing seen reach the goal within the step limit.
+    """Return whether open-loop actions reach the goal within the step limit.
 
     Args:
-        env: The environment, at the start of an episode.
-        action: Gives the next action.
-        steady: Whether it is always the same, so that nothing more happens once all is still.
-        interface: What takes the actions; ``None``: they are one control step each.
+        env: Environment at the start of an episode.
+        action: Function that returns the next action.
+        steady: Whether the action is constant, so that the episode can end once all is still.
+        interface: Action interface; ``None``: one control step per action.
     """
     state, still = b"", 0
 

@@ -1,1 +1,1 @@
-"""Handover: the oracle does a part of an episode, a policy the rest; where compositions break."""
+"""Handover: the oracle does part of an episode, to locate failures of composition."""

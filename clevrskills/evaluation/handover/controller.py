@@ -1,4 +1,4 @@
-"""Controller: a policy that carries out the commands of another one, which plans in words."""
+"""Controller: a policy that executes the commands of another policy that plans in words."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from clevrskills.evaluation.handover.parts import limit_alone, subgoal_prompt
 from clevrskills.evaluation.policy_slots import make_runner
 
 MOST_STEPS = 600
-"""Control steps of a command, at most, that no task asks for alone."""
+"""Step limit of commands without a task of that single goal."""
 
 
 class Controllers:
-    """A policy that carries out commands in slots.
+    """Controller policy in slots.
 
     Args:
-        source: Where it comes from.
-        suite: What it acts in.
+        source: Source of the policy.
+        suite: Suite of the episodes.
         clip: Whether actions out of range are clipped; else they are errors.
-        chunk: How many actions of a chunk are executed, at most; ``None``: all.
+        chunk: Maximum number of actions executed per chunk; ``None``: all.
         slots: Number of slots.
-        limit_s: Seconds that it may take for an action.
+        limit_s: Time limit of an action in seconds.
 
     Attributes:
-        options: What it is shown.
-        track: What it has learned from, as it says itself; empty: it says nothing.
-        isolated: Whether it runs in a process of its own.
-        privileged: Whether it is given the environment or the identity of episodes.
+        options: Observation options.
+        track: Declared training data; empty: undeclared.
+        isolated: Whether it runs in a separate process.
+        privileged: Whether it has access to the environment or episode ids.
 
     Raises:
-        ClevrSkillsError: It cannot be made.
+        ClevrSkillsError: The policy cannot be created.
     """
 
     def __init__(
@@ -65,20 +65,20 @@ class Controllers:
 
 @dataclass
 class CommandExecutor:
-    """A policy that carries out the commands of one episode.
+    """Executor of the commands of one episode.
 
-    It is told the sentence of each command as it would be told that of a leaf of the goal, with
-    images of what the sentence names where it was trained on such prompts, and begins anew.
+    The controller is reset for each command and prompted with it like with a subgoal, including
+    images if it was trained on such prompts.
 
     Attributes:
-        of: The policy in all slots.
+        of: The controller in all slots.
         slot: Slot of the episode.
-        env: Its environment.
-        episode: The episode, which begins.
-        seed: Gives the seed of the draws of a part of it.
+        env: Environment.
+        episode: Episode.
+        seed: Function that returns the policy seed of a part.
         name: Name of the policy.
-        prompt: What it is told now.
-        sizes: Sizes of its actions.
+        prompt: Current prompt.
+        sizes: Statistics of its actions.
         spent_s: Wall-clock seconds waiting for it.
     """
 
@@ -93,9 +93,7 @@ class CommandExecutor:
         self._count = 0
 
     def achieve(self, leaf: Leaf) -> Iterator[NDArray[Any]]:
-        """Yield the actions by which the controller tries to carry out a command, up to the limit
-        of the task that asks for such a leaf alone.
-        """
+        """Yield the actions of the controller for a command, up to its step limit."""
         suite, options = self.of.suite, self.of.options
         interface = find_interface(suite)
         assert isinstance(interface, BoxInterface)
@@ -113,8 +111,7 @@ class CommandExecutor:
             numbers, action, clipped = waiting.popleft()
             self.sizes.add(numbers, clipped)
             yield action
-            # only what it will be shown
-            if len(waiting) < options.history:
+            if len(waiting) < options.history:  # skip unseen observations
                 observation = observer.look()
 
     def _ask(self, observation: Observation) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Director of an episode that a policy does a part of: its prompts, and its end."""
+"""Schedule of partial episodes: prompts and end of the policy's part."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from clevrskills.evaluation.handover.parts import (
 )
 
 NO_HANDOVER = "no handover"
-"""Why a part ended that never began: the oracle did not come to its leaf, or it held by itself."""
+"""Cause of a part that never began: the oracle did not reach its leaf, or the leaf already held."""
 STEADY = 20
-"""Turns in which an earlier leaf must be the next one again until the prompt changes: while one
-thing is put on another, what holds below may flicker."""
+"""Turns for which an earlier leaf must be unmet before the prompt returns to it; stacking may unset
+a leaf briefly."""
 
 
 @dataclass(frozen=True)
 class PolicyStart:
-    """Start of a policy."""
+    """Start of the policy's part."""
 
-    prompt: Prompt | None  # its prompt; ``None``: the prompt of the episode
+    prompt: Prompt | None  # ``None``: the prompt of the episode
     limit: int  # limit of turns
-    cause: str = ""  # why it does not; empty: it does
+    cause: str = ""  # cause of not starting; empty: it starts
 
 
 class SubgoalSchedule:
-    """Director of one episode.
+    """Schedule of one episode.
 
     Args:
-        suite: What it is of.
-        name: Name of the part that the policy does.
+        suite: Suite of the episode.
+        name: Name of the policy's part.
     """
 
     def __init__(self, suite: Suite, name: str) -> None:
@@ -52,28 +52,23 @@ class SubgoalSchedule:
 
     @property
     def seed(self) -> str:
-        """Name that seeds the draws of this part apart from those of others; empty: they are those
-        of an ordinary evaluation.
-        """
+        """Part of the policy seed; empty: the seed of an ordinary evaluation."""
         return "" if self._part.kind == WHOLE else f"{self._name}/{self._prompts}"
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """Data that the result keeps."""
+        """Data for the result."""
         data: dict[str, Any] = {"part": self._name, "leaves": len(self._steps)}
         if self._part.kind == "leaf":
             leaf = self._steps[self._part.leaf].name
-            data |= {
-                "leaf": leaf,
-                "alone": single_skill_task(self._suite, leaf),
-                "began": self._began,
-            }
+            alone = single_skill_task(self._suite, leaf)
+            data |= {"leaf": leaf, "alone": alone, "began": self._began}
         elif self._part.kind == PLAN:
             data["told"] = self._prompts
         return data
 
     def begin(self, env: Env, actuator: Actuator) -> PolicyStart:
-        """Bring an episode that was just reset to where the policy begins."""
+        """Bring an episode from its reset to the start of the policy's part."""
         self._env, self._steps = env, [step for step in env.goal.steps() if isinstance(step, Leaf)]
         if self._part.kind == WHOLE:
             return PolicyStart(None, LONGER * actuator.limit)
@@ -90,8 +85,8 @@ class SubgoalSchedule:
 
     @property
     def achieved(self) -> bool:
-        """``True`` if the policy has achieved the leaf of a part that has a larger goal. Given the
-        whole prompt, it may do another leaf first.
+        """Whether the policy has achieved the leaf of its part; with the full prompt, it may do
+        another leaf first.
         """
         if self._part.kind != "leaf":
             return False
@@ -101,7 +96,7 @@ class SubgoalSchedule:
         return self._part.sentence != OWN and self._count() > self._met
 
     def new_prompt(self) -> Prompt | None:
-        """Return the prompt from now on; ``None``: it stays."""
+        """Return the new prompt; ``None``: unchanged."""
         if self._part.kind != PLAN:
             return None
         leaf = self._env.goal.next_leaf(self._env.outcome)
@@ -111,13 +106,13 @@ class SubgoalSchedule:
         return subgoal_prompt(self._env, leaf)
 
     def _keeps_on(self, leaf: Leaf) -> bool:
-        """Return whether the policy keeps its prompt, now that a leaf is the next one."""
+        """Return whether the prompt stays, given the next leaf."""
         back = self._place(leaf) < self._place(self._now)
         self._back = self._back + 1 if back else 0
         return leaf is self._now or 0 < self._back < STEADY
 
     def _bring(self, actuator: Actuator) -> bool:
-        """Let the oracle act up to where it begins the leaf of the part; whether it got there."""
+        """Run the oracle up to the leaf of the part; return whether it was reached."""
         oracle, leaves = self._suite.oracle(self._env), list(self._env.goal.leaves())
         for self._began in range(actuator.limit):
             try:
@@ -131,9 +126,9 @@ class SubgoalSchedule:
         return False
 
     def _place(self, leaf: Leaf) -> int:
-        """Return the place of a leaf among those that are achieved in turn; -1: it has none."""
+        """Return the position of a leaf in the order of achievement; -1: none."""
         return next((k for k, step in enumerate(self._steps) if step is leaf), -1)
 
     def _count(self) -> int:
-        """Return how many leaves are met."""
+        """Return the number of met leaves."""
         return sum(found.met for found in leaf_status(self._env.goal, self._env.outcome))

@@ -1,4 +1,4 @@
-"""Selection of parts: which parts of episodes a run has."""
+"""Selection of the parts of episodes that a run has."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,18 +11,18 @@ from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.handover.parts import OWN, PLAN, PROMPT, WHOLE, leaf_part
 
 Mode = Literal["prefix", "plan", "all"]
-"""Parts that are run: the leaves, each in context and in isolation; the whole by an oracle planner;
-both, and the whole task with twice the limit.
+"""Parts to run: single leaves in context and in isolation; all leaves with an oracle planner; both,
+and the whole task with twice the limit.
 """
 
 
 def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[EpisodeRef]:
-    """Return episodes in parts, and those in which their kinds of leaves are done alone.
+    """Return the parts of episodes, and the episodes with single leaves of the same kinds.
 
     Args:
-        suite: What they are of.
+        suite: Suite of the episodes.
         refs: Frozen episodes.
-        mode: Which parts.
+        mode: Parts to run.
 
     Raises:
         ClevrSkillsError: The suite has no tasks of single subgoals.
@@ -50,7 +50,7 @@ def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[Episo
 
 
 def _single_skills(suite: Suite, leaves: Sequence[str]) -> list[str]:
-    """Return the tasks in which kinds of leaves are the first thing to do."""
+    """Return the tasks with a single one of these kinds of leaves."""
     found = dict.fromkeys(single_skill_task(suite, leaf) for leaf in leaves)
     return [task for task in found if task]
 

@@ -1,4 +1,4 @@
-"""Tables of composition: how well parts of episodes are done, and what is lost where."""
+"""Tables of composition: success rates of parts of episodes, and losses by cause."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LEVELS = {
     "whole": "whole task",
     "longer": "twice the limit",
 }
-"""How well something is done, and what tables call it."""
+"""Success rates of parts, with their headings."""
 LOSSES = {
     "gap": "gap",
     "strange": "state shift",
@@ -45,48 +45,48 @@ LOSSES = {
     "choosing": "subgoal choice",
     "horizon": "horizon",
 }
-"""Losses by their cause."""
+"""Losses by cause, with their headings."""
 NOTE = (
-    "In isolation: a leaf as the first step of the task of its kind, prompted by its own sentence. "
-    "In context: after the oracle has done what comes before, with as many steps as in isolation. "
+    "In isolation: a leaf as the first step of the task of its kind, prompted by its sentence. "
+    "In context: after the oracle has done the earlier leaves, with the step limit of isolation. "
     "Whole prompt: the same, prompted by the sentence of the task. Product: of the rates in "
-    "context, leaf after leaf. Oracle planner: the policy acts, and the oracle prompts it with the "
-    "next leaf at every change. Whole task: prompted by the task alone, zero-shot if the policy "
-    "was not trained on it. Of several tasks: the mean."
+    "context, leaf by leaf. Oracle planner: the policy acts, and the oracle prompts it with the "
+    "next leaf at every change. Whole task: prompted by the task only, zero-shot if the policy "
+    "was not trained on it. Several tasks: the mean."
 )
 GAP_NOTE = (
-    "In percentage points. Expected: the product of the rates in isolation. Gap: expected less "
-    "whole task, the sum of the next three. State shift: expected less product. Dependence: "
-    "product less oracle planner. Subgoal choice: oracle planner less whole task. Horizon, not "
-    "part of the gap: twice the limit less whole task. Subgoal choice and horizon are paired by "
-    "episode; the intervals of the others take the two rates for independent."
+    "In percentage points. Expected: the product of the rates in isolation. Gap: expected minus "
+    "whole task, the sum of the next three. State shift: expected minus product. Dependence: "
+    "product minus oracle planner. Subgoal choice: oracle planner minus whole task. Horizon, not "
+    "part of the gap: twice the limit minus whole task. Subgoal choice and horizon are paired by "
+    "episode; the other intervals treat the two rates as independent."
 )
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Composition results of one run on parts of the episodes of a task and split."""
+    """Composition results of one run on a task and split."""
 
     run: str  # label of the run
-    level: str  # level of the task
-    task: str  # key of the task; empty: the mean of those of the level
-    split: str  # name of the split
-    episodes: int  # episodes of which there is any part
-    leaves: float  # how many leaves they have, on average
-    missing: int  # parts that never began, see :data:`NO_HANDOVER`; they count nowhere else
-    alone: Estimate  # rate of the leaves, alone
-    in_place: Estimate  # rate of the leaves where they are, told by their own sentences
-    prompted: Estimate  # the same, told by the whole prompt
-    expected: Estimate  # product of the rates alone
-    product: Estimate  # product of the rates in place
-    planner: Estimate  # rate of episodes, told the next leaf
-    whole: Estimate  # rate of episodes, told the prompt
+    level: str
+    task: str  # empty: mean over the tasks of the level
+    split: str
+    episodes: int  # episodes with any part
+    leaves: float  # mean number of leaves
+    missing: int  # parts that never began, see :data:`NO_HANDOVER`; not counted elsewhere
+    alone: Estimate  # rate of leaves in isolation
+    in_place: Estimate  # rate of leaves in context, prompted by their sentences
+    prompted: Estimate  # the same, with the full prompt
+    expected: Estimate  # product of the rates in isolation
+    product: Estimate  # product of the rates in context
+    planner: Estimate  # rate of episodes, prompted with the next leaf
+    whole: Estimate  # rate of episodes, with the full prompt
     longer: Estimate  # the same with twice the limit
-    gap: Estimate  # ``expected`` less ``whole``
-    strange: Estimate  # ``expected`` less ``product``
-    dependence: Estimate  # ``product`` less ``planner``
-    choosing: Estimate  # ``planner`` less ``whole``
-    horizon: Estimate  # ``longer`` less ``whole``
+    gap: Estimate  # ``expected`` - ``whole``
+    strange: Estimate  # ``expected`` - ``product``
+    dependence: Estimate  # ``product`` - ``planner``
+    choosing: Estimate  # ``planner`` - ``whole``
+    horizon: Estimate  # ``longer`` - ``whole``
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,14 @@ class _Outcomes:
 
     leaves: tuple[int, ...]  # number of leaves of each episode
     missing: int  # parts that never began
-    # of each episode the kinds of its leaves in order, if all can be done alone
+    # kinds of leaves of each episode in order, if all have tasks of their own
     chains: tuple[tuple[str, ...], ...]
-    # rate of each kind alone, one estimate for all tasks that have it
-    alone: Mapping[str, Estimate]
-    in_place: np.ndarray  # of each episode the share of its leaves that are done in place, (n,)
-    prompted: np.ndarray  # the same, told the whole prompt, (n,)
-    places: tuple[Estimate, ...]  # rate in place of the first leaf, of the second, and so on
-    planner: Mapping[int, bool]  # success, told the next leaf, by index of the episode
-    whole: Mapping[int, bool]  # the same, told the prompt
+    alone: Mapping[str, Estimate]  # rate of each kind in isolation, shared by all tasks
+    in_place: np.ndarray  # fraction of leaves done in context by episode, (n,)
+    prompted: np.ndarray  # the same, with the full prompt, (n,)
+    places: tuple[Estimate, ...]  # rate in context by position of the leaf
+    planner: Mapping[int, bool]  # success by episode, prompted with the next leaf
+    whole: Mapping[int, bool]  # the same, with the full prompt
     longer: Mapping[int, bool]  # the same with twice the limit
 
 
@@ -122,7 +121,7 @@ def compositions(evaluations: Sequence[Evaluation]) -> list[Composition]:
 
 
 def part_title(result: EpisodeResult) -> str:
-    """Return the name of the part that the policy did, for people; empty: it did all."""
+    """Return the title of the policy's part; empty: a full episode."""
     name = str(result.handover.get("part", ""))
     part = Part.parse(name)
     if part.kind != "leaf":
@@ -131,7 +130,7 @@ def part_title(result: EpisodeResult) -> str:
 
 
 def part_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
-    """Return a row for each part of episodes of a task, split and run, runs next to each other."""
+    """Return a row for each part, task, split and run."""
     rows = []
     for evaluation in evaluations:
         groups: dict[tuple[str, str, str, str], list[EpisodeResult]] = {}
@@ -145,7 +144,7 @@ def part_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
 
 
 def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the tables; none of runs without parts."""
+    """Return the tables of runs with parts of episodes."""
     rows = compositions(evaluations)
     if not rows:
         return []
@@ -173,7 +172,7 @@ def _words(row: Composition, names: Mapping[str, str], sign: str = "") -> dict[s
 
 
 def _of_run(evaluation: Evaluation) -> Iterator[tuple[tuple[str, str, str], _Outcomes]]:
-    """Yield the rows of each level, task and split."""
+    """Yield the outcomes of each level, task and split."""
     parts = [r for r in evaluation.parts if r.counts]
     parts.sort(key=lambda r: (r.level, r.task, evaluation.rank(r.split), r.split))
     first = leaf_part(0, OWN)
@@ -181,7 +180,7 @@ def _of_run(evaluation: Evaluation) -> Iterator[tuple[tuple[str, str, str], _Out
     for where, group in groupby(parts, key=lambda r: (r.level, r.task, r.split)):
         same = list(group)
         if {r.handover["part"] for r in same} == {first}:
-            continue  # it is here for the sake of others
+            continue  # only run for the rates in isolation
         in_split = [r for r in begun if r.split == where[2] and r.handover["part"] == first]
         alone = {
             kind: _rate([r.success_once for r in in_split if r.task == kind])
@@ -226,7 +225,7 @@ def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -
 def _in_place(
     by_part: Mapping[str, Mapping[int, EpisodeResult]], most: int, how: str
 ) -> tuple[np.ndarray, tuple[Estimate, ...]]:
-    """Return share of leaves that each episode has done, (n,); the rate of each place in order."""
+    """Return the fraction of leaves done by episode, (n,), and the rate by position."""
     found = [by_part.get(leaf_part(k, how), {}) for k in range(most)]
     episodes = sorted({index for each in found for index in each})
     shares = [np.mean([each[i].success_once for each in found if i in each]) for i in episodes]
@@ -239,7 +238,7 @@ def _rate(outcomes: Sequence[bool]) -> Estimate:
 
 
 def _composition(where: tuple[str, str, str, str], tasks: Sequence[_Outcomes]) -> Composition:
-    """Return one task, or the mean of several; unknown values are left out."""
+    """Return the row of one task, or the mean of several; unknown values are skipped."""
     levels = {name: estimate(tasks) for name, estimate in _ESTIMATES.items()}
     return Composition(
         *where,
@@ -256,8 +255,8 @@ def _composition(where: tuple[str, str, str, str], tasks: Sequence[_Outcomes]) -
 
 
 def _alone(tasks: Sequence[_Outcomes], of_chain: Callable[[Sequence[float]], float]) -> Estimate:
-    """Return the mean over tasks of a function of the rates alone of an episode's leaves; tasks
-    have the rates of the kinds of leaves in common.
+    """Return the mean over tasks of a function of the isolated rates of an episode's leaves, which
+    the tasks share.
     """
     able = [
         task
@@ -274,8 +273,8 @@ def _alone(tasks: Sequence[_Outcomes], of_chain: Callable[[Sequence[float]], flo
 
 
 def _product(tasks: Sequence[_Outcomes]) -> Estimate:
-    """Return the mean over tasks of the products of the rates in place, with an interval that holds
-    Wilson's of as many episodes: a product of nothing but failures would be exact.
+    """Return the mean over tasks of the products of the rates in context. The interval contains
+    Wilson's for as many episodes, since the product of zero rates would have width 0.
     """
     made = [
         propagate(
@@ -309,13 +308,13 @@ _ESTIMATES: Mapping[str, Callable[[Sequence[_Outcomes]], Estimate]] = {
 
 
 def _less(tasks: Sequence[_Outcomes], one: str, other: str) -> Estimate:
-    """Return the first less the second, on the tasks of which both are known."""
+    """Return ``one`` minus ``other`` on the tasks where both are known."""
     of, less = _ESTIMATES[one], _ESTIMATES[other]
     both = [task for task in tasks if not any(math.isnan(f([task]).value) for f in (of, less))]
     return difference(of(both), less(both))
 
 
 def _pairs(one: Mapping[int, bool], other: Mapping[int, bool]) -> np.ndarray:
-    """Return both outcomes of the episodes that both have, (n, 2)."""
+    """Return the outcomes of common episodes, (n, 2)."""
     pairs = [(one[index], other[index]) for index in sorted(one.keys() & other.keys())]
     return np.array(pairs, bool).reshape(-1, 2)

@@ -1,1 +1,1 @@
-"""Playing episodes by hand: at the terminal, from a script, on a page."""
+"""Manual play of episodes at the terminal, from a script, or on a web page."""

@@ -1,4 +1,4 @@
-"""``clevrskills play``: an episode by hand, from a script or at the terminal."""
+"""``clevrskills play``: plays an episode at the terminal, from a script, or on a web page."""
 
 from __future__ import annotations
 
@@ -86,17 +86,14 @@ class PlayArgs(PlannerArgs):
 
 
 def play(args: PlayArgs, suite: Suite | None = None) -> int:
-    """Play an episode.
+    """Play an episode and return 0, whether or not the goal was reached.
 
     Args:
-        args: Which, and how.
-        suite: Where it comes from; ``None``: the one that is named, or that has the task.
-
-    Returns:
-        Exit code: 0, whether or not the goal was reached.
+        args: Arguments of the command.
+        suite: Suite; ``None``: the named suite, or that of the task.
 
     Raises:
-        ClevrSkillsError: Bad arguments, or a command that is no action.
+        ClevrSkillsError: Bad arguments, or an invalid command.
     """
     with chosen_planner(args.planner):
         return _play(args, suite or find_suite(args.suite, [args.task]))
@@ -154,10 +151,10 @@ def _play(args: PlayArgs, suite: Suite) -> int:
 
 
 def actions_of(interface: Interface, text: str) -> list[Any]:
-    """Return the actions of a command: text as it is, a number, or numbers separated by blanks.
+    """Return the actions of a command: text, a number, or numbers separated by spaces.
 
     Raises:
-        ClevrSkillsError: It is none.
+        ClevrSkillsError: The command is no valid action.
     """
     from clevrskills.core.interface import BoxInterface, TextInterface
 
@@ -179,15 +176,14 @@ def actions_of(interface: Interface, text: str) -> list[Any]:
 
 
 def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
-    """Return the views that are shown unless others are asked for."""
+    """Return the default views."""
     images = [name for name, kind in known.items() if kind == "image"][: int(browser)]
     return (*images, *(name for name, kind in known.items() if kind == "text"))
 
 
 def goals(env: Env, over: bool) -> list[dict[str, Any]]:
-    """Return the leaves of the goal, and those of what is to be kept with it: where they are in the
-    tree, in words, and whether they hold. Until the episode is over nothing is shown of a goal that
-    is hidden.
+    """Return path, text and state of the leaves of the goal and of its constraints; nothing of a
+    hidden goal until the episode is over.
     """
     from clevrskills.core.goal.batching import child_state
     from clevrskills.core.goal.logical import Keeping
@@ -213,7 +209,7 @@ def goals(env: Env, over: bool) -> list[dict[str, Any]]:
 
 
 def state_hash(env: Env) -> str:
-    """Return an identifier of a state: SHA-256 of the environment's state, its first 16 digits."""
+    """Return the first 16 hex digits of the SHA-256 of the environment's state."""
     import numpy as np
 
     state = np.ascontiguousarray(np.asarray(env.get_state()))
@@ -221,7 +217,7 @@ def state_hash(env: Env) -> str:
 
 
 def _start(args: PlayArgs, suite: Suite) -> PolicyRollout:
-    """Return the rollout, at the start of the episode that the arguments name."""
+    """Return the rollout at the start of the episode."""
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.dataset_tools.generate.command import task_arguments
@@ -246,9 +242,7 @@ def _start(args: PlayArgs, suite: Suite) -> PolicyRollout:
         episode = suite.draw(args.task, split, args.seed, 0, args.robot or "", task_args)
     else:
         if args.arg or args.robot:
-            raise ClevrSkillsError(
-                "--arg and --robot are for episodes that are drawn: name a --seed"
-            )
+            raise ClevrSkillsError("--arg and --robot are for sampled episodes: give a --seed")
         frozen = suite.frozen(args.task, split)
         if args.index >= len(frozen):
             raise ClevrSkillsError(f"--index {args.index}: there are {len(frozen)} frozen episodes")
@@ -273,7 +267,7 @@ def _start(args: PlayArgs, suite: Suite) -> PolicyRollout:
 
 
 def _given(commands: str, interface: Interface) -> Iterator[str]:
-    """Yield the commands of the option; what is one command as a whole is not split."""
+    """Yield the commands of the option; a text that is one command is not split."""
     path = Path(commands)
     if commands == "-" or (len(commands) < 256 and path.is_file()):
         text = sys.stdin.read() if commands == "-" else path.read_text(encoding="utf-8")
@@ -288,7 +282,7 @@ def _given(commands: str, interface: Interface) -> Iterator[str]:
 
 
 def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
-    """Yield commands from the terminal, with a history."""
+    """Yield commands from the terminal."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401
     while not rollout.ended:
@@ -303,7 +297,7 @@ def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
             for name, value in {**interface.spec, **rollout.prompt.about}.items():
                 several = isinstance(value, list | tuple)
                 print(f"  {name}: {'; '.join(map(str, value)) if several else value}")
-            print(f"`{GOALS}`: what is still to be done; `{QUIT}`: end")
+            print(f"`{GOALS}`: show the open goals; `{QUIT}`: end")
         elif text == GOALS:
             for goal in goals(rollout.env, over=rollout.ended):
                 print(f"  [{'x' if goal['holds'] else ' '}] {goal['text']}")
@@ -323,7 +317,7 @@ def _serve(
     turns: list[dict[str, Any]],
     take: Callable[[str], None],
 ) -> None:
-    """Serve a page to play on."""
+    """Serve the web page."""
     from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.play.page import PlayPage
 
@@ -335,7 +329,7 @@ def _serve(
             "limit": rollout.limit,
             "progress": float(env.outcome.progress[0]) if visible else None,
             "views": [_drawn(name, view) for name, view in _views(rollout).items()],
-            "goals": [] if args.record else goals(env, rollout.ended),  # it might say too much
+            "goals": [] if args.record else goals(env, rollout.ended),  # no hints when recorded
             "hidden": f"Hidden {'while it is recorded' if args.record else 'until the end'}.",
             "end": end,
             "success": rollout.success,
@@ -370,7 +364,7 @@ def _serve(
 
 
 def _drawn(name: str, view: Any) -> dict[str, str]:
-    """Return a view as a page shows it."""
+    """Return a view as JSON data of the page."""
     from clevrskills.dataset_tools.view.page_data import data_uri, jpeg
 
     if isinstance(view, str):
@@ -379,7 +373,7 @@ def _drawn(name: str, view: Any) -> dict[str, str]:
 
 
 def _views(rollout: PolicyRollout) -> dict[str, Any]:
-    """Return the views now, by name."""
+    """Return the current views by name."""
     views = rollout.observer.look()["views"]
     return {name: views[name] for name in rollout.options.views or ()}
 
@@ -408,7 +402,7 @@ def _print_turn(entry: dict[str, Any]) -> None:
 
 
 def _show(args: PlayArgs, rollout: PolicyRollout) -> None:
-    """Print the views that are text."""
+    """Print the text views."""
     shown = {} if args.json or args.browser else _views(rollout)
     for name, view in shown.items():
         if isinstance(view, str):
@@ -426,7 +420,7 @@ def _print_view(name: str, text: str) -> None:
 
 
 def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) -> None:
-    """Enter the episode into a folder of results."""
+    """Add the episode to a folder of results."""
     from clevrskills.evaluation.results import NO_TRACK, RESULTS_DIR, RUN_FILE, Run, read_run
     from clevrskills.evaluation.runner import open_run
 

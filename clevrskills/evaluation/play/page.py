@@ -1,4 +1,4 @@
-"""Page on which an episode is played by hand, served to browsers of this machine alone."""
+"""Web page of ``clevrskills play``, served to browsers of this machine only."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ _LONGEST = 100_000  # bytes of a request
 
 
 class PlayPage:
-    """Server of a page, whose requests are done in the thread that calls :meth:`run`.
-
-    A simulator belongs to one thread: threads of the server only hand requests over.
+    """Server of a page that handles requests in the thread of :meth:`run`, since a simulator belongs
+    to one thread.
 
     Args:
-        page: The page, HTML.
-        actions: What the page may ask for, by path: JSON data in, JSON data out.
-        port: Port to listen at; 0: one that is free.
+        page: HTML of the page.
+        actions: Handlers by path, from JSON data to JSON data.
+        port: Port; 0: any free port.
 
     Attributes:
         url: Address of the page.
@@ -48,7 +47,7 @@ class PlayPage:
         self.url = f"http://{HOST}:{self._server.server_port}"
 
     def run(self) -> None:
-        """Serve until the page says that it is over, or Ctrl-C."""
+        """Serve until the page ends the episode, or Ctrl-C."""
         thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         thread.start()
         path = ""
@@ -64,7 +63,7 @@ class PlayPage:
             thread.join()
 
     def _answer(self, path: str, data: Any) -> tuple[int, Any]:
-        """Return status and JSON data."""
+        """Return the status and the JSON data."""
         if path not in self._actions:
             return 404, {"error": f"no {path}"}
         try:
@@ -89,12 +88,12 @@ class PlayPage:
                     return
                 length = int(self.headers.get("Content-Length") or 0)
                 if length > _LONGEST or self.headers.get_content_type() != "application/json":
-                    self._send(400, "text/plain", b"JSON data of at most 100 kB, please")
+                    self._send(400, "text/plain", b"allowed: JSON data of at most 100 kB")
                     return
                 try:
                     data = json.loads(self.rfile.read(length) or b"null")
                 except ValueError:
-                    self._send(400, "text/plain", b"this is no JSON")
+                    self._send(400, "text/plain", b"invalid JSON")
                     return
                 answer: queue.Queue[tuple[int, Any]] = queue.Queue()
                 owner._asked.put((self.path, data, answer))
@@ -102,13 +101,13 @@ class PlayPage:
                 self._send(status, "application/json", json.dumps(content).encode())
 
             def _ours(self) -> bool:
-                """Return whether it comes from the page itself: other sites may name us, too."""
+                """Return whether the request comes from the page itself, not from another site."""
                 here = owner.url.removeprefix("http://")
                 allowed = (here, here.replace(HOST, "localhost"))
                 origin = self.headers.get("Origin", owner.url).removeprefix("http://")
                 if self.headers.get("Host") in allowed and origin in allowed:
                     return True
-                self._send(403, "text/plain", b"for pages of this machine alone")
+                self._send(403, "text/plain", b"only this page may send requests")
                 return False
 
             def _send(self, status: int, kind: str, body: bytes) -> None:
@@ -121,6 +120,6 @@ class PlayPage:
                     self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Print nothing: the terminal shows the turns."""
+                """Log nothing, since the terminal shows the turns."""
 
         return Handler

@@ -73,7 +73,7 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
         ({"seed": 3, "episodes": 1}, "--handover and --seed exclude each other"),
         ({"stop": "limit"}, "--handover and --stop exclude each other"),
         ({"repeat": 2}, "--handover and --repeat exclude each other"),
-        ({"interface": "skills", "policy": "zero"}, "--handover is for actions of numbers"),
+        ({"interface": "skills", "policy": "zero"}, "--handover needs numeric actions"),
     ],
 )
 def test_what_cannot_be_handed_over(more: dict, told: str, tmp_path: Path) -> None:

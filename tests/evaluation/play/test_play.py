@@ -134,7 +134,7 @@ def test_numbers(capsys: pytest.CaptureFixture[str]) -> None:
         ({"index": 300}, "--index 300: there are 300 frozen episodes"),
         ({"index": -1}, "--index must be at least 0"),
         ({"interface": "delta"}, "unknown interface 'delta'; allowed: text, index"),
-        ({"robot": "none"}, "are for episodes that are drawn: name a --seed"),
+        ({"robot": "none"}, "are for sampled episodes: give a --seed"),
         ({"criteria": "mine"}, "unknown criteria 'mine'; allowed: paper, released"),
     ],
 )
