@@ -154,9 +154,9 @@ def test_actions_out_of_range_are_clipped_and_counted(
     args = args_for(tmp_path / "wide", wide, tasks=("reach",), stop="limit")
     assert evaluate(args, FakeSuite()) == 0
     warning = (
-        "Warning: 50.0 % of the actions of fake_policies:Wide lay outside [-1, 1] and were "
+        "Warning: 50.0 % of the actions of fake_policies:Wide were outside [-1, 1] and "
         "clipped; "
-        "greatest absolute values: vacuum 1.03."
+        "largest absolute values: vacuum 1.03."
     )
     assert warning in " ".join(capsys.readouterr().out.split())
     for one in read_results(tmp_path / "wide"):

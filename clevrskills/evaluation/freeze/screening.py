@@ -1,4 +1,4 @@
-"""Screening of evaluation episodes: a valid start, solved by the oracle but not by doing nothing."""
+"""Screening of episodes: the start is valid, the oracle solves them, and doing nothing does not."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -17,8 +17,7 @@ _LONGEST = 100_000  # bytes of a request
 
 
 class PlayPage:
-    """Server of a page that handles requests in the thread of :meth:`run`, since a simulator belongs
-    to one thread.
+    """Server of a page that handles requests in the thread of :meth:`run`, as the simulator needs.
 
     Args:
         page: HTML of the page.

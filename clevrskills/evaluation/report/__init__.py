@@ -1,1 +1,1 @@
-"""Reports on evaluations: tables, comparisons of two policies, pages."""
+"""Reports on evaluations: tables, paired comparisons, HTML pages."""

@@ -1,4 +1,4 @@
-"""``clevrskills report`` and ``compare``: tables and a page, from results of evaluations."""
+"""``clevrskills report`` and ``compare``: tables and an HTML page from evaluation results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = (
     *("level", "tasks", "split", "run", "track", "episodes", "errors", "restarts"),
     *("success %", "goals met %", "reward/step"),
 )
-"""Columns of the table on the terminal; the files have all."""
+"""Columns of the table on the terminal; the files have all columns."""
 
 
 @dataclass(kw_only=True)
@@ -48,7 +48,7 @@ def report(args: ReportArgs) -> int:
     """Write the report and print the table of levels.
 
     Raises:
-        ClevrSkillsError: A folder holds no run, no episode has ended yet, or the disk refused.
+        ClevrSkillsError: A folder has no run or no finished episode, or writing failed.
     """
     from clevrskills.evaluation.benchmark.headline import headline_tables
     from clevrskills.evaluation.handover.tables import composition_tables
@@ -107,7 +107,7 @@ def report(args: ReportArgs) -> int:
 
 
 def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
-    """Return the first run with each of the others that has done episodes of it, too."""
+    """Return comparisons of the first run with all others that share episodes with it."""
     from clevrskills.evaluation.report.comparison import compare_runs, pairing_obstacle
 
     first, *others = [e for e in evaluations if e is evaluations[0] or not pairing_obstacle(e)]
@@ -201,7 +201,7 @@ def compare(args: CompareArgs) -> int:
     """Print the comparison.
 
     Raises:
-        ClevrSkillsError: A folder holds no run, or they have no episode in common.
+        ClevrSkillsError: A folder has no run, or the runs have no episode in common.
     """
     from clevrskills.evaluation.report.external_results import read_any
     from clevrskills.evaluation.results import open_evaluations, paired_folders
@@ -238,18 +238,14 @@ def _compare(args: CompareArgs, a: Evaluation, b: Evaluation) -> int:
 
 
 def _compare_sequentially(args: CompareArgs, a: Evaluation, b: Evaluation) -> int:
-    """Print the comparison by rounds.
-
-    Raises:
-        ClevrSkillsError: The runs can't be compared so.
-    """
+    """Print the comparison by rounds."""
     from clevrskills.evaluation.report.comparison import compare_runs
     from clevrskills.evaluation.sequential.tables import compare_sequentially
     from clevrskills.jobs import files
 
     if args.episodes:
         raise ClevrSkillsError("--sequential and --episodes exclude each other: give one")
-    compare_runs(a, b)  # whether they can be compared at all
+    compare_runs(a, b)  # raises if they cannot be compared
     found = compare_sequentially(a, b)
     if args.json:
         print(files.to_json(asdict(found), indent=1))

@@ -1,4 +1,4 @@
-"""Two runs compared on the episodes that both have done."""
+"""Paired comparison of two runs on their common episodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,31 +21,31 @@ from clevrskills.evaluation.statistics import (
 )
 
 EXPLANATION = (
-    "Only episodes that both runs have done without an error of the infrastructure. In brackets: "
-    "95 % intervals. Difference: second less first, in percentage points. p: McNemar's exact "
-    "two-sided test on the episodes on which they differ; p (Holm): made larger for the number of "
-    "tasks, so that a small one among many is no accident."
+    "Only episodes that both runs have evaluated without an infrastructure error. In brackets: "
+    "95 % intervals. Difference: second minus first, in percentage points. p: McNemar's exact "
+    "two-sided test on the episodes with different outcomes; p (Holm): adjusted for the number of "
+    "tasks."
 )
 ASKED = {f"observation.{name}" for name in ("cameras", "size_px", "history", "proprioception")}
-"""Observations that a policy asks for, and so a part of it."""
+"""Observation options that a policy requests, and so a part of it."""
 SEEN = {"renderer", "observation.views", "observation.look"}
-"""Settings without a meaning where a policy sees no images."""
+"""Settings that do not matter for a policy without images."""
 
 
 @dataclass(frozen=True)
 class PairRow:
-    """Two runs at one task or level of one split."""
+    """Comparison of two runs on one task or level of one split."""
 
-    level: str  # the level
-    task: str  # key of the task; empty for the level as a whole
-    split: str  # name of the split
+    level: str
+    task: str  # empty for a level
+    split: str
     episodes: int  # number of pairs
-    a: Estimate  # success rate of the first one
-    b: Estimate  # that of the second one
-    difference: Estimate  # second less first
-    cells: Pairs  # number of episodes by who succeeded
+    a: Estimate  # success rate of the first run
+    b: Estimate  # success rate of the second run
+    difference: Estimate  # second minus first
+    cells: Pairs  # contingency table
     p_value: float  # of McNemar's exact test
-    p_holm: float | None = None  # the same among all tasks; ``None`` for a level
+    p_holm: float | None = None  # adjusted for all tasks; ``None`` for a level
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Comparison:
     """Comparison of two runs."""
 
     a: str  # label of the first run
-    b: str  # label of the second one
+    b: str  # label of the second run
     levels: tuple[PairRow, ...]  # a row for each level and split
     tasks: tuple[PairRow, ...]  # a row for each task and split
-    won: tuple[str, ...]  # ids of the episodes at which only the second one succeeded
-    lost: tuple[str, ...]  # ids of those at which only the first one did
-    remarks: tuple[str, ...]  # what else must be known, in words
+    won: tuple[str, ...]  # ids of episodes in which only the second run succeeded
+    lost: tuple[str, ...]  # ids of episodes in which only the first run succeeded
+    remarks: tuple[str, ...]  # caveats in words
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,8 @@ class _Pair:
 def compare_runs(a: Evaluation, b: Evaluation) -> Comparison:
     """Compare two runs.
 
-    Args:
-        a: The first run.
-        b: The second one.
-
     Raises:
-        ClevrSkillsError: They have no episode in common, or don't state what was run.
+        ClevrSkillsError: They have no episode in common, or do not identify their episodes.
     """
     for evaluation in (a, b):
         if obstacle := pairing_obstacle(evaluation):
@@ -100,20 +96,19 @@ def compare_runs(a: Evaluation, b: Evaluation) -> Comparison:
 
 
 def pairing_obstacle(evaluation: Evaluation) -> str:
-    """Return why the episodes of two runs can't be paired; empty: they can."""
+    """Return why the episodes of a run cannot be paired; empty: they can."""
     if evaluation.source is None:
         return ""
     if all(result.episode for result in evaluation.results if result.counts):
         return ""
     return (
-        f"{evaluation.root}: what {evaluation.source.program} wrote does not state which episodes "
-        "were run, so that they can't be paired; `clevrskills evaluate` runs the same policy on "
-        "the same episodes"
+        f"{evaluation.root}: the files of {evaluation.source.program} do not identify the "
+        "episodes, so they cannot be paired; run the policy with `clevrskills evaluate`"
     )
 
 
 def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:
-    """Return the table for programs."""
+    """Return the data table."""
     return pd.DataFrame([columns(row) for row in rows])
 
 
@@ -131,7 +126,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def words(comparison: Comparison, rows: Sequence[PairRow]) -> pd.DataFrame:
-    """Return the tables for people."""
+    """Return the table as text."""
     a, b = comparison.a, comparison.b
     table = []
     for row in rows:
@@ -153,12 +148,12 @@ def words(comparison: Comparison, rows: Sequence[PairRow]) -> pd.DataFrame:
 
 
 def p_text(p: float) -> str:
-    """Return a p-value, not more exact than it is useful."""
+    """Return a rounded p-value."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def _pair(a: Evaluation, b: Evaluation) -> tuple[list[_Pair], list[str]]:
-    """Return the pairs in the order of the results, and what is wrong with the others."""
+    """Return the pairs in the order of the results, and remarks on skipped episodes."""
     firsts = [[r for r in run.results if not r.repeat] for run in (a, b)]
     theirs = {r.id: r for r in firsts[1]}
     pairs, changed, broken = [], 0, 0
@@ -175,13 +170,13 @@ def _pair(a: Evaluation, b: Evaluation) -> tuple[list[_Pair], list[str]]:
     common = len(pairs) + changed + broken
     remarks = []
     if alone := sum(map(len, firsts)) - 2 * common:
-        remarks.append(f"episodes left out, as only one of the runs has done them: {alone}")
+        remarks.append(f"episodes skipped, in one run only: {alone}")
     if changed:
-        remarks.append(f"episodes left out, as their content is not the same: {changed}")
+        remarks.append(f"episodes skipped, with different content: {changed}")
     if broken:
-        remarks.append(f"episodes left out, as at least one of the runs met an error: {broken}")
+        remarks.append(f"episodes skipped, with an error in a run: {broken}")
     if any(r.repeat for run in (a, b) for r in run.results):
-        remarks.append("of episodes that were run several times, the first run counts")
+        remarks.append("of repeated episodes, the first rollout counts")
     others = [each for each in (a, b) if each.source]
     remarks += [unstated(each) for each in others]
     if not others and (differing := differences(a.run, b.run)):
@@ -190,18 +185,17 @@ def _pair(a: Evaluation, b: Evaluation) -> tuple[list[_Pair], list[str]]:
 
 
 def unstated(evaluation: Evaluation) -> str:
-    """Return in words what the files of another program don't state."""
+    """Return a sentence on the information missing in the files of another program."""
     assert evaluation.source is not None
     program, missing = evaluation.source.program, ", ".join(evaluation.source.unstated)
-    return f"{evaluation.label} was run by {program}, whose files don't state: {missing}"
+    return f"{evaluation.label} was run by {program}, whose files do not state: {missing}"
 
 
 def differences(a: Run, b: Run) -> list[str]:
-    """Return in words the differences of two runs in settings that their numbers depend on, besides
-    the policy.
+    """Return the different settings of two runs, named as in ``run.json``.
 
-    Not named is what different policies ask to see, nor, where one of them sees no images, what
-    they are like. Names are those of ``run.json``; values that are empty are ``none``.
+    Observation options of different policies are not compared, nor rendering settings if one of
+    them has no images.
     """
 
     def shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Curves over the turns of an episode: the mean of each run, as a table and as a drawing."""
+"""Curves over the turns of an episode: means of each run, as tables and plots."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean
 
 WIDTH, HEIGHT = 640, 240
-"""Size of the area of a drawing, in pixels."""
+"""Size of a plot in pixels."""
 TICKS = 5
-"""Numbers along each axis, about."""
+"""Approximate number of ticks per axis."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean of a curve over the episodes of a run and split, turn by turn."""
+    """Mean curve of the episodes of a run and split."""
 
     run: str  # label of the run
-    number: int  # number of the run, which gives its color
-    means: tuple[Estimate, ...]  # at the start, and after each turn
+    number: int  # index of the run, for its color
+    means: tuple[Estimate, ...]  # at the start and after each turn
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Curves with the same name and split, in one drawing."""
+    """Plot of curves with the same name and split."""
 
-    name: str  # what they are of, such as ``regret``
-    split: str  # name of the split
-    curves: tuple[Curve, ...]  # the curves
+    name: str  # quantity, e.g. ``regret``
+    split: str
+    curves: tuple[Curve, ...]
 
     @property
     def turns(self) -> int:
-        """Turns along the axis."""
+        """Number of turns."""
         return max(1, *(len(curve.means) - 1 for curve in self.curves))
 
     @property
     def range(self) -> tuple[float, float]:
-        """Least and greatest number of the other axis, 0 included."""
+        """Range of the values, including 0."""
         ends = [_ends(estimate) for curve in self.curves for estimate in curve.means]
         low, high = min(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends))
         return low, high if high > low else low + 1.0
 
     @property
     def ticks(self) -> tuple[list[tuple[int, float]], list[tuple[float, float]]]:
-        """Numbers along both axes, each with its place in pixels."""
+        """Ticks of both axes with their positions in pixels."""
         low, high = self.range
         step = _round_step(self.turns)
         across = [(turn, self._x(turn)) for turn in range(0, self.turns + 1, max(1, int(step)))]
@@ -56,11 +56,11 @@ class Drawing:
         return across, [(k * step, self._y(k * step)) for k in range(first, last + 1)]
 
     def line(self, curve: Curve) -> str:
-        """Return points of a curve, as SVG writes them."""
+        """Return the SVG points of a curve."""
         return " ".join(self._point(t, e.value) for t, e in enumerate(curve.means))
 
     def band(self, curve: Curve) -> str:
-        """Return the outline of the intervals of a curve, as SVG writes it."""
+        """Return the SVG outline of the intervals of a curve."""
         ends = [_ends(estimate) for estimate in curve.means]
         above = [self._point(turn, high) for turn, (_, high) in enumerate(ends)]
         below = [self._point(turn, low) for turn, (low, _) in enumerate(ends)]
@@ -78,7 +78,7 @@ class Drawing:
 
 
 def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
-    """Return a drawing for each curve and split that any run has."""
+    """Return a plot for each curve and split of any run."""
     made = []
     for name in dict.fromkeys(n for e in evaluations for r in e.results for n in r.curves):
         for split in splits_of(evaluations):
@@ -94,7 +94,7 @@ def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
 
 
 def curve_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the same as tables, a row for each turn."""
+    """Return the curves as tables with a row for each turn."""
     tables: list[Table] = []
     for drawing in drawings(evaluations):
         data = [
@@ -129,13 +129,13 @@ def _means(name: str, results: Sequence[EpisodeResult]) -> list[Estimate]:
 
 
 def _ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the interval, or the number itself where there is none."""
+    """Return the interval, or the value if there is none."""
     if math.isnan(estimate.low):
         return estimate.value, estimate.value
     return estimate.low, estimate.high
 
 
 def _round_step(length: float) -> float:
-    """Return 1, 2 or 5 times a power of 10, so that a length has about :data:`TICKS` of it."""
+    """Return a step of 1, 2 or 5 times a power of 10 for about :data:`TICKS` ticks."""
     power = 10.0 ** math.floor(math.log10(length / TICKS))
     return next((k * power for k in (1, 2, 5, 10) if length <= TICKS * k * power), 10 * power)

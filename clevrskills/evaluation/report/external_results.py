@@ -1,6 +1,6 @@
-"""Result folders of other programs that run our frozen episodes: ``lerobot-eval`` and ``vla-eval``.
+"""Result folders of other programs: ``lerobot-eval`` and ``vla-eval``.
 
-What their files don't say is ``None`` or :data:`NOT_STATED` here.
+Information missing in their files is ``None`` or :data:`NOT_STATED`.
 """
 
 import json
@@ -22,9 +22,9 @@ from clevrskills.jobs.files import storage_errors
 
 NOT_STATED = "not stated"
 LEROBOT_FILE = "eval_info.json"
-"""File that ``lerobot-eval`` 0.6 writes."""
+"""File of ``lerobot-eval`` 0.6."""
 VLA_EVAL_FILES = "*_aggregate.json"
-"""Files that ``vla-eval`` 0.8 writes, one for each benchmark of its configuration."""
+"""Files of ``vla-eval`` 0.8, one for each benchmark of its configuration."""
 VLA_EVAL_RECORDING = "recording-*.sqlite"
 VLA_EVAL_CLASS = "ClevrSkillsBenchmark"
 _SETTINGS = "the version of the benchmark and other settings"
@@ -36,10 +36,10 @@ VLA_EVAL = ExternalProgram("vla-eval", (_SETTINGS,))
 
 
 def read_any(root: Path) -> Content:
-    """Return a run of ``clevrskills evaluate``, or what another program wrote into a folder.
+    """Return a run of ``clevrskills evaluate`` or of another program.
 
     Raises:
-        ClevrSkillsError: It holds neither, or something damaged.
+        ClevrSkillsError: The folder has neither, or damaged files.
     """
     if not (root / RUN_FILE).is_file():
         if (root / LEROBOT_FILE).is_file():
@@ -72,7 +72,7 @@ def _read(root: Path, files: Sequence[Path], read: Reader, source: ExternalProgr
             raise ClevrSkillsError(f"{file} is no result of {source.program}: {error}") from error
         for result in results:
             if result.task not in levels:
-                raise ClevrSkillsError(f"{file}: {result.task} is no task of ours")
+                raise ClevrSkillsError(f"{file}: {result.task} is no task of this package")
             if result.id in found:
                 raise ClevrSkillsError(
                     f"{root} has several results of {result.id}: name a folder for each run"
@@ -83,7 +83,7 @@ def _read(root: Path, files: Sequence[Path], read: Reader, source: ExternalProgr
 
 
 def _lerobot(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]:
-    """Yield results of LeRobot, whose groups are tasks; they end at the goal or step limit."""
+    """Yield the results of LeRobot; its groups are tasks."""
     for entry in data["per_task"]:
         task = entry["task_group"]
         for index, success in enumerate(entry["metrics"]["successes"]):
@@ -99,7 +99,7 @@ def _lerobot(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]
 
 
 def _vla_eval(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]:
-    """Yield the results of vla-eval's files; those of our benchmark are in ``metrics``."""
+    """Yield the results of vla-eval; those of this package are in ``metrics``."""
     if not str(data["config"]["benchmark"]).endswith(f":{VLA_EVAL_CLASS}"):
         return
     for task in data["tasks"]:
@@ -121,14 +121,9 @@ def _vla_eval(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult
             )
 
 
-_METRICS = {
-    *("goal_fraction", "progress", "total_reward", "depth", "depth_of"),
-    *("seed", "max_steps"),
-}
+_UNKNOWN = {"seed", "goal_fraction", "total_reward", "progress", "steps", "max_steps"}
+_METRICS = (_UNKNOWN - {"steps"}) | {"depth", "depth_of"}
 
 
 def _result(**known: Any) -> EpisodeResult:
-    unknown: dict[str, Any] = dict.fromkeys(
-        ("seed", "goal_fraction", "total_reward", "progress", "steps", "max_steps")
-    )
-    return EpisodeResult(**{**unknown, "episode": "", **known})
+    return EpisodeResult(**{**dict.fromkeys(_UNKNOWN), "episode": "", **known})

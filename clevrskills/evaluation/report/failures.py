@@ -1,4 +1,4 @@
-"""Tables of failures: where episodes fail first, and how the arm moved."""
+"""Tables of first failures and of the arm's trajectories."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,24 +12,25 @@ from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import mean, share
 
 MOVEMENT = {"path_m": "path (m)", "sparc": "SPARC", "first_contact_s": "first contact (s)"}
-"""Measures of a trajectory, and what tables for people call them."""
+"""Measures of a trajectory, with their headings."""
 MOST_TASKS = 4
-"""Tasks that are named beside a kind of failure, those with most episodes."""
+"""Number of tasks listed for a kind of failure, by descending number of episodes."""
 NOTE = (
-    "Failed episodes by the first event that changed what is on the table or what can be achieved; "
-    "if there was none, by the first event of all. In brackets: 95 % intervals of the mean over "
-    "tasks. " + "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items()) + "."
+    "Failed episodes by the first event that changed the scene or the reachable goals, or else by "
+    "the first event. In brackets: 95 % intervals of the mean over tasks. "
+    + "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items())
+    + "."
 )
 MOVEMENT_NOTE = (
-    "Means over tasks with 95 % intervals. Path: length of the way of the tool centre point. "
-    "SPARC: smoothness (Balasubramanian et al. 2015); about -1.4 for a straight reach, less for "
-    "jerky movements. First contact: when the robot first touched a body, of the episodes in "
-    "which it did."
+    "Means over tasks with 95 % intervals. Path: length of the path of the tool center point. "
+    "SPARC: smoothness (Balasubramanian et al. 2015); about -1.4 for a straight reach, lower for "
+    "jerky movements. First contact: time of the first contact of the robot, of the episodes with "
+    "contact."
 )
 
 
 def failure_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the tables of episodes that were watched; none of runs in which none was."""
+    """Return the tables of episodes with event records."""
     groups = list(_groups(evaluations))
     failures = [row for group in groups for row in _failures(*group)]
     movement = [_movement(*group) for group in groups]
@@ -42,7 +43,7 @@ def failure_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def first_kind(result: EpisodeResult) -> str:
-    """Return the first failure of a watched episode; empty: it did not fail."""
+    """Return the kind of the first failure; empty: the episode did not fail."""
     if result.success_once:
         return ""
     first = first_failure(result.events)
@@ -50,7 +51,7 @@ def first_kind(result: EpisodeResult) -> str:
 
 
 def _groups(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, list[EpisodeResult]]]:
-    """Run, split and watched episodes."""
+    """Yield run, split and episodes with event records."""
     for evaluation in evaluations:
         watched = [r for r in evaluation.results if r.counts and r.trajectory]
         watched.sort(key=lambda r: (evaluation.rank(r.split), r.split))
@@ -61,7 +62,7 @@ def _groups(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, list[
 def _failures(
     run: str, split: str, results: Sequence[EpisodeResult]
 ) -> Iterator[tuple[list[dict[str, object]], dict[str, str]]]:
-    """Yield for each kind: its lines for programs, one a task, and its line for people."""
+    """Yield for each kind the data rows by task, and the text row."""
     failed = [result for result in results if not result.success_once]
     kinds = Counter(map(first_kind, failed))
     for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind)):
@@ -100,6 +101,6 @@ def _movement(
 
 
 def _without_repeats(texts: Sequence[dict[str, str]]) -> pd.DataFrame:
-    """Return a table without the column of runs if there is one run only."""
+    """Return the table, without the column of runs for a single run."""
     several = len({line["run"] for line in texts}) > 1
     return pd.DataFrame(texts).drop(columns=[] if several else "run", errors="ignore")

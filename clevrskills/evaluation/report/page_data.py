@@ -1,6 +1,7 @@
-"""Data of the page of a report, as JSON; and its videos."""
+"""JSON data and videos of the HTML report."""
 
 import base64
+import contextlib
 import math
 import os
 from collections import Counter
@@ -28,24 +29,24 @@ from clevrskills.evaluation.statistics import Estimate, number_text
 from clevrskills.jobs.files import storage_errors
 
 VIDEO_LIMIT_BYTES = 2_000_000
-"""A larger video is not put into the page but linked."""
+"""Maximum size of an embedded video; larger ones are linked."""
 PAGE_LIMIT_BYTES = 24_000_000
-"""Of all videos in the page; those that come later are linked."""
+"""Maximum total size of embedded videos; the rest is linked."""
 DIGITS = 5
-"""Significant digits of the numbers in the data of a page: for drawings, texts are separate."""
+"""Significant digits of numbers for plots; texts are separate."""
 REASONS = 12
-"""Reasons that are listed for each run and cause."""
+"""Maximum number of reasons listed for each run and cause."""
 _WHICH = ("id", "task", "level", "split", "index", "seed")
 """Fields that identify an episode."""
 
 
 @dataclass(frozen=True)
 class Video:
-    """A video of the page."""
+    """Video of the page."""
 
-    id: str  # what the data of its episode calls it
-    content: str  # its bytes as base64; empty if it is linked
-    link: str  # where it is, from the page's folder; empty if it is in the page
+    id: str  # id in the data of its episode
+    content: str  # base64 data; empty if linked
+    link: str  # path relative to the page; empty if embedded
 
 
 def contents(
@@ -54,7 +55,7 @@ def contents(
     tasks: Sequence[ResultRow],
     comparisons: Sequence[Comparison],
 ) -> dict[str, Any]:
-    """Return all that the page shows, but for its videos."""
+    """Return the data of the page, without videos."""
     measures = (*MEASURES, *measures_of(evaluations))
     data: dict[str, Any] = plain(
         {
@@ -78,11 +79,11 @@ def contents(
 
 
 def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
-    """Return the videos of all runs; those of failures first, as long as the page has room.
+    """Return the videos of all runs, failures first, embedded up to the size limits.
 
     Args:
         evaluations: The runs.
-        folder: Where the page will be.
+        folder: Folder of the page.
 
     Raises:
         StorageError: A video cannot be read.
@@ -120,7 +121,7 @@ def _row(row: ResultRow, measures: Sequence[Measure]) -> dict[str, Any]:
 def _estimate(
     estimate: Estimate, digits: int, is_share: bool = True, sign: str = ""
 ) -> dict[str, Any]:
-    """Return an estimate, and its numbers as texts: those of all tables."""
+    """Return an estimate with the texts of its numbers."""
     texts = estimate.texts(digits, sign, 100 if is_share else 1)
     return {**asdict(estimate), "texts": texts}
 
@@ -180,23 +181,16 @@ def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
 def _prompts(
     entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str], suite: Suite
 ) -> dict[str, str]:
-    """Return the prompts in words, by id of the episode, where it is one of the suite's frozen
-    ones.
-    """
+    """Return the prompts of the suite's frozen episodes as text, by id of the episode."""
     found: dict[str, str] = {}
     by_file = groupby(entries, key=lambda entry: (entry["task"], entry["split"]))
     for (task, split), group in by_file:
-        ids: dict[int, list[str]] = {}
-        for entry in group:
-            ids.setdefault(entry["index"], []).append(entry["id"])
-        try:
-            specs = suite.frozen(task, split)
-        except ClevrSkillsError:
-            continue  # the episodes are others
-        for spec in specs or ():
-            for name in ids.get(spec.index, ()):
-                if hashes[name] == spec.content_hash:
-                    found[name] = spec.prompt.plain()
+        with contextlib.suppress(ClevrSkillsError):  # without frozen episodes
+            specs = {spec.index: spec for spec in suite.frozen(task, split)}
+            for entry in group:
+                spec = specs.get(entry["index"])
+                if spec is not None and hashes[entry["id"]] == spec.content_hash:
+                    found[entry["id"]] = spec.prompt.plain()
     return found
 
 
@@ -223,7 +217,7 @@ def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[
 
 
 def _stated(value: float | None, digits: int) -> str:
-    """Return a number; other programs don't state all of them."""
+    """Return a number as text."""
     return "not stated" if value is None else number_text(value, digits)
 
 

@@ -1,4 +1,4 @@
-"""Tables of what a suite adds: tags of episodes, refused turns, tokens; published numbers."""
+"""Tables specific to suites: tags, refused turns, token usage, published results."""
 
 import operator
 from collections import Counter, defaultdict
@@ -31,26 +31,26 @@ from clevrskills.evaluation.statistics import Estimate, mean, propagate, share
 COUNTED = USAGE | REPLIES
 """Counters of requests to a language model and of its replies."""
 ORACLE, CONDITIONS = "oracle", ("interface", "noise")
-"""Policy that others are compared with, and what of a run must be the same for that."""
+"""Reference policy, and the settings that must be equal to those of its run."""
 FEWEST, MOST = 2, 24
-"""Values of a tag, if a table is to have a row for each."""
+"""Minimum and maximum number of values of a tag for a table by value."""
 
 
 @dataclass(frozen=True)
 class RunPivot:
-    """Success of one run by the values of two tags."""
+    """Success rate of one run by the values of two tags."""
 
-    row: str  # tag whose values are the rows
-    column: str  # tag whose values are the columns
+    row: str  # tag of the rows
+    column: str  # tag of the columns
     run: str
     split: str
-    columns: tuple[str, ...]  # values of the columns
-    # by value of the rows, success in each column; `None`: there is no such episode
+    columns: tuple[str, ...]  # values of the column tag
+    # success by column for each value of the row tag; `None`: no episode
     cells: dict[str, list[Estimate | None]] = field(default_factory=dict)
 
 
 def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return all of these tables that have something to say."""
+    """Return all tables with data."""
     tables = []
     if rows := tag_rows(evaluations):
         texts = words(rows, measures_of(evaluations))
@@ -62,7 +62,7 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the published numbers of the tasks."""
+    """Return the tables of published results for the evaluated tasks."""
     published: dict[str, PublishedTable] = {}
     for evaluation in evaluations:
         done = {result.task for result in evaluation.results}
@@ -80,7 +80,7 @@ def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def tag_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
-    """Return a row for each value of each tag, split and run, runs next to each other."""
+    """Return a row for each value of each tag, split and run."""
     measures, rows = measures_of(evaluations), []
     for tag, values in _tags(evaluations).items():
         if not FEWEST <= len(values) <= MOST:
@@ -98,7 +98,7 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
 
 
 def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
-    """Return the success by the pairs of tags that the suites name, for each split and run."""
+    """Return the success rates by the suites' pairs of tags, for each split and run."""
     tags, found = _tags(evaluations), []
     pairs = dict.fromkeys(pair for e in evaluations for pair in reported(e.suite, Pivot))
     for row, column in ((pair.row, pair.column) for pair in pairs):
@@ -118,8 +118,8 @@ def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
 
 
 def oracle_table(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return measures of each level as shares of the oracle's, see
-    :attr:`~clevrskills.core.report.Measure.of_oracle`, over the tasks that both runs have done.
+    """Return measures of each level as fractions of the oracle's over common tasks, see
+    :attr:`~clevrskills.core.report.Measure.of_oracle`.
     """
     data, texts = [], []
     asked = [measure for measure in measures_of(evaluations) if measure.of_oracle]
@@ -152,7 +152,7 @@ def oracle_table(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def refusals(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return how often turns had each code that reports count, by category; nothing if none had."""
+    """Return the table of refused turns by category and code."""
     data, texts = [], []
     for evaluation in evaluations:
         interface = all_interfaces(evaluation.suite).get(evaluation.run.interface)
@@ -162,7 +162,7 @@ def refusals(evaluations: Sequence[Evaluation]) -> list[Table]:
         codes = {code: known[code][1] if code in known else "unknown" for code in totals}
         for code in sorted(codes, key=lambda code: (codes[code], -totals[code], code)):
             if not codes[code]:
-                continue  # of turns that were done
+                continue  # accepted turns
             each = mean(strata(counted, lambda r, code=code: r.codes.get(code, 0)))  # type: ignore[misc]
             some = share(strata(counted, lambda r, code=code: code in r.codes))  # type: ignore[misc]
             about = {"category": codes[code], "code": code, "run": evaluation.label}
@@ -177,7 +177,7 @@ def refusals(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def usage_table(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return what language models were asked in each run; nothing if none was."""
+    """Return the table of language model usage by run."""
     data, texts = [], []
     for evaluation in evaluations:
         counted = [result for result in evaluation.results if result.usage]
@@ -216,7 +216,7 @@ def _success(results: Sequence[EpisodeResult], suite: Suite) -> Estimate:
 
 
 def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:
-    """Return the values of each tag, in order."""
+    """Return the sorted values of each tag."""
     found: dict[str, set[Any]] = defaultdict(set)
     for evaluation in evaluations:
         for result in evaluation.results:
@@ -228,7 +228,7 @@ def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:
 
 
 def _values(result: EpisodeResult, tag: str) -> list[Any]:
-    """Return the values of a tag, of which an episode may have several or none."""
+    """Return the values of a tag of an episode, possibly several or none."""
     value = result.tags.get(tag)
     return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
 

@@ -1,4 +1,4 @@
-"""Summary of a run, as ``evaluate`` prints it: one narrow table."""
+"""Summary of a run, as printed by ``evaluate``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clevrskills.evaluation.results import POLICY_ERROR, Evaluation
 from clevrskills.evaluation.sequential.tables import sequential_tables
 
 SHOWN = ("success_once", "goal_fraction")
-"""Measures of all suites that the summary has, in the order of their importance."""
+"""Measures of the summary for all suites, by importance."""
 OF_SUITE = 2
-"""Measures of the suite's own that it has at most, the first ones."""
+"""Maximum number of measures of the suite."""
 
 
 def print_summary(evaluation: Evaluation) -> None:
-    """Print how a run did: a line for each task and split, then one for each level of several
-    tasks; of a run that stops by itself and of parts of episodes their own tables.
+    """Print a row for each task and split, then for each level with several tasks; sequential runs
+    and partial episodes have their own tables.
     """
     run = evaluation.run
     title = f"{evaluation.label} on {run.row}, in brackets 95 % intervals"
@@ -33,7 +33,7 @@ def print_summary(evaluation: Evaluation) -> None:
 
 
 def _words(rows: list[tables.ResultRow], evaluation: Evaluation) -> pd.DataFrame:
-    """Return the table; what does not fit is left out, the last first."""
+    """Return the table, without the last measures if it is too wide."""
     common = [measure for measure in tables.MEASURES if measure.name in SHOWN]
     own = [m for m in tables.measures_of([evaluation]) if m is not tables.TURNS][:OF_SUITE]
     different = {_values(rows, measure): measure for measure in reversed(common + own)}
@@ -50,7 +50,7 @@ def _words(rows: list[tables.ResultRow], evaluation: Evaluation) -> pd.DataFrame
 
 
 def _values(rows: list[tables.ResultRow], measure: Measure) -> tuple[str, ...]:
-    """Return what rows have of a measure, without intervals."""
+    """Return the values of a measure without intervals."""
     return tuple(tables.text_of(row, measure).split()[0] for row in rows)
 
 

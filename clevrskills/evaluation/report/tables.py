@@ -1,4 +1,4 @@
-"""Results summed up by task and by level, as tables: for programs and for people."""
+"""Result tables by task and level, as data and as text."""
 
 import math
 from collections import Counter
@@ -33,120 +33,106 @@ MEASURES = (
 )
 """Measures of all suites; each is an :class:`Estimate` of a :class:`ResultRow`."""
 EXPLANATION = (
-    "In brackets: 95 % intervals, Wilson's for the rate of one task, otherwise the bootstrap, "
-    "stratified by task. Success: the goal held after some step; at the end: after the last one. "
-    "Goals met: share of the leaves of the goal tree that were met at the end. Depth: "
-    "share of the steps of an ordered goal that were reached. Reward: sum over the episode, on the "
-    "paper's scale; reward/step: that divided by the episode's steps. Episodes whose environment "
-    "broke down, or whose process or connection was lost, count as errors and nowhere else."
+    "In brackets: 95 % intervals, Wilson for the rate of one task, otherwise the bootstrap, "
+    "stratified by task. Success: the goal held after any step; at the end: after the last step. "
+    "Goals met: fraction of the leaves of the goal tree that were met at the end. Depth: "
+    "fraction of the steps of an ordered goal that were reached. Reward: sum over the episode, on "
+    "the paper's scale; reward/step: the same divided by the number of steps. Episodes with a "
+    "failed environment, lost process or lost connection count as errors and nowhere else."
 )
-MEAN = "Of several tasks: the mean over tasks."
-POOLED = "Of several tasks: the mean over all their episodes, as in the paper of the suite."
+MEAN = "Several tasks: the mean over tasks."
+POOLED = "Several tasks: the mean over all their episodes, as in the paper of the suite."
 TEXT_COLUMNS = (
     *("level", "task", "split", "run", "benchmark", "track", "model", "ended by"),
     *("tag", "value", "category", "code"),
 )
-KEY_COLUMNS = (
-    "level",
-    "task",
-    "tag",
-    "value",
-    "split",
-    "run",
-    "policy",
-    "axes",
-    "code",
-)
-"""Columns that tell the rows of a table apart."""
+KEY_COLUMNS = ("level", "task", "tag", "value", "split", "run", "policy", "axes", "code")
+"""Columns that identify the rows of a table."""
 KEY_SHARE = 0.6
-"""Share of the width that they may take in each part of a wide table."""
+"""Maximum fraction of the width for key columns in the parts of a wide table."""
 TURNS = Measure("turns", "turns")
 WIDTH = 100
-"""Characters that a table on a terminal may have."""
+"""Maximum width of a table on a terminal, in characters."""
 GAP = 2
-"""Characters between its columns."""
+"""Gap between columns, in characters."""
 CLIPPED = 0.01
-"""Share of actions that may be clipped without a warning."""
+"""Fraction of actions that may be clipped without a warning."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report."""
+    """Table of a report."""
 
-    name: str  # name of its file
+    name: str  # file name without suffix
     title: str
-    data: pd.DataFrame  # for programs
-    texts: pd.DataFrame  # for people
-    note: str = ""  # what is said below it
+    data: pd.DataFrame  # numbers
+    texts: pd.DataFrame  # formatted texts
+    note: str = ""  # text below the table
 
 
 def table_of(
     name: str, title: str, data: Sequence[object], texts: object, note: str = ""
 ) -> list[Table]:
-    """Return the table of rows for programs and for people; nothing if there are no rows."""
+    """Return the table of data rows and text rows; an empty list without rows."""
     return [Table(name, title, pd.DataFrame(data), pd.DataFrame(texts), note)] if data else []
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """Results of one run at one task, level or value of a tag, of one split."""
+    """Results of one run by task, level or value of a tag, in one split."""
 
     run: str  # label of the run
-    level: str  # the level
-    task: str  # key of the task; empty for the level as a whole
-    split: str  # name of the split
+    level: str
+    task: str  # empty for a level
+    split: str
     tasks: int  # number of tasks with episodes that count
-    of_tasks: int  # how many tasks of the level have the split; 0: it is a row of one task
-    episodes: int  # episodes that count
-    errors: int  # episodes whose environment broke down, or whose process or connection was lost
-    success_once: Estimate  # share of them in which the goal held after some step
-    success_at_end: Estimate  # after the last step
-    goal_fraction: Estimate  # share of the goal's leaves that were met in the end
-    depth: Estimate  # share of the steps of an ordered goal that were reached
+    of_tasks: int  # number of tasks of the level; 0: a row of one task
+    episodes: int  # number of episodes that count
+    errors: int  # number of episodes with infrastructure errors
+    success_once: Estimate  # rate of episodes in which the goal held after any step
+    success_at_end: Estimate  # the same after the last step
+    goal_fraction: Estimate  # fraction of goal leaves met at the end
+    depth: Estimate  # fraction of the steps of an ordered goal that were reached
     reward: Estimate  # sum over an episode, on the published scale
-    reward_per_step: Estimate  # that divided by the steps of the episode
+    reward_per_step: Estimate
     steps: Estimate  # control steps
     causes: Mapping[str, int]  # number of episodes by cause, errors included
-    # what is measured besides: turns, where they are no control steps, and the suite's measures
+    # turns, unless they are control steps, and measures of the suite
     measures: Mapping[str, Estimate] = field(default_factory=dict)
-    track: str = ""  # what the policy has learned from; empty: it is not stated
+    track: str = ""  # training data of the policy; empty: not stated
     benchmark: str = ""  # suite and version of its frozen episodes, e.g. ``clevrskills 1.0``
-    axes: str = ""  # axes that perturbed them, e.g. ``camera:3``; empty: they are clean
-    tag: str = ""  # name of the tag, for all tasks whose episodes have it; else empty
-    value: str = ""  # its value
-    # frozen episodes of the task that were left out, as perturbed they can't be solved or seen
-    rejected: int = 0
-    restarts: int = 0  # second and further starts of the episodes
-    # whether the policy was given the environment or the identity of episodes
-    privileged: bool = False
+    axes: str = ""  # perturbation axes, e.g. ``camera:3``
+    tag: str = ""  # name of the tag, for a row of a tag
+    value: str = ""  # value of the tag
+    rejected: int = 0  # rejected perturbed episodes of the task
+    restarts: int = 0  # restarts of episodes
+    privileged: bool = False  # whether the policy had access to the environment or episode ids
 
 
 def heading_of(measure: Measure) -> str:
-    """Return the heading of a measure's column."""
+    """Return the column heading of a measure."""
     return f"{measure.heading} %" if measure.kind == "share" else measure.heading
 
 
 def estimate_of(row: ResultRow, measure: Measure) -> Estimate:
-    """Return what a row has of a measure."""
+    """Return the estimate of a measure."""
     of_suite = row.measures.get(measure.name)
     return of_suite or getattr(row, measure.name)
 
 
 def text_of(row: ResultRow, measure: Measure) -> str:
-    """Return what a row has of a measure, for people."""
+    """Return the estimate of a measure as text."""
     scale = 100 if measure.kind == "share" else 1
     return estimate_of(row, measure).text(measure.digits, scale=scale)
 
 
 def tasks_text(row: ResultRow) -> str:
-    """Return the number of tasks of a level, and of how many if these are more."""
+    """Return the number of evaluated tasks, and the total if it is larger."""
     return f"{row.tasks} of {row.of_tasks}" if row.of_tasks > row.tasks else str(row.tasks)
 
 
 def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
-    """Return the additional measures: turns, where they are no control steps, and the measures of
-    the suites.
-    """
+    """Return the measures of the suites, and turns unless they are control steps."""
     results = (result for evaluation in evaluations for result in evaluation.results)
     measures = {TURNS.name: TURNS} if any(r.turns not in (0, r.steps) for r in results) else {}
     for evaluation in evaluations:
@@ -155,9 +141,7 @@ def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
 
 
 def warning_lines(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return a sentence on each run with replies that were cut off, and on each in which more than
-    1 % of the actions were clipped.
-    """
+    """Return warnings on truncated replies, and on runs with more than 1 % of clipped actions."""
     lines = []
     for evaluation in evaluations:
         cut_off = sum(result.usage.get("cut_off", 0) for result in evaluation.results)
@@ -180,14 +164,14 @@ def warning_lines(evaluations: Sequence[Evaluation]) -> list[str]:
                 greatest[label] = max(value, greatest.get(label, 0.0))
         most = ", ".join(f"{label} {value:.3g}" for label, value in greatest.items() if value > 1)
         lines.append(
-            f"Warning: {100 * part:.1f} % of the actions of {evaluation.label} lay outside [-1, 1] "
-            f"and were clipped; greatest absolute values: {most}."
+            f"Warning: {100 * part:.1f} % of the actions of {evaluation.label} were outside "
+            f"[-1, 1] and clipped; largest absolute values: {most}."
         )
     return lines
 
 
 def pooling(evaluations: Sequence[Evaluation]) -> str:
-    """Return a sentence on what numbers of several tasks are."""
+    """Return a sentence on the pooling of several tasks."""
     kinds = {POOLED if pools_episodes(e.suite) else MEAN: e.run.suite for e in evaluations}
     return " ".join(f"{suite}: {kind}" if len(kinds) > 1 else kind for kind, suite in kinds.items())
 
@@ -199,21 +183,19 @@ def splits_of(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def task_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
-    """Return a row for each task, split and run, runs next to each other."""
+    """Return a row for each task, split and run."""
     return _rows(evaluations, lambda r: (r.level, r.task, r.split))
 
 
 def level_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
-    """Return a row for each level, split and run, runs next to each other."""
+    """Return a row for each level, split and run."""
     return _rows(evaluations, lambda r: (r.level, "", r.split))
 
 
 def strata(
     results: Iterable[EpisodeResult], value: Callable[[EpisodeResult], float | None]
 ) -> list[np.ndarray]:
-    """Return for each task (n,) what its episodes have: of one that was run several times, the
-    mean; those that have nothing are left out.
-    """
+    """Return the values of each task, (n,); repetitions are averaged, missing values skipped."""
     made = []
     for _, group in groupby(sorted(results, key=_episode), key=lambda r: r.task):
         runs = [[value(r) for r in same] for _, same in groupby(group, key=_episode)]
@@ -223,9 +205,7 @@ def strata(
 
 
 def pool(strata: Sequence[np.ndarray], suite: Suite | None) -> list[np.ndarray]:
-    """Return the episodes of several tasks, (n, ...) of each, as one stratum if the protocol of
-    their suite pools so.
-    """
+    """Return the strata of several tasks, (n, ...) each, merged if the suite pools episodes."""
     together = strata and pools_episodes(suite)
     return [np.concatenate(strata)] if together else list(strata)
 
@@ -236,13 +216,13 @@ def summarise(
     suite: Suite | None = None,
     **about: Any,
 ) -> ResultRow:
-    """Sum up episodes, of one task or of several; the runs of one episode count as their mean.
+    """Return the row of episodes of one or several tasks; repetitions are averaged.
 
     Args:
         results: Results of the episodes.
-        measures: Measures of the suite to sum up, too.
-        suite: Their suite, which says how several tasks are pooled; ``None``: as a mean over them.
-        about: Other fields of the row by name, such as ``run`` and ``split``.
+        measures: Measures of the suite.
+        suite: Suite, for the pooling of tasks; ``None``: mean over tasks.
+        about: Other fields of the row, e.g. ``run`` and ``split``.
     """
     results = list(results)
     counted = [result for result in results if result.counts]
@@ -261,7 +241,7 @@ def summarise(
         return (share if measure.kind == "share" else mean)(of(number))
 
     def solved(value: Callable[[EpisodeResult], bool]) -> Estimate:
-        """Return a success rate; later outcomes of restarted episodes enter its upper end alone."""
+        """Return a success rate; outcomes after restarts only affect its upper end."""
         found, later = share(of(value)), share(of(lambda r: value(r) or r.later))
         return replace(found, high=float(np.fmax(found.high, later.high)))
 
@@ -285,8 +265,8 @@ def summarise(
 
 
 def numbers(rows: Sequence[ResultRow]) -> pd.DataFrame:
-    """Return the table for programs: an estimate has three columns, e.g. ``reward``, ``reward_low``
-    and ``reward_high``; a cause has the number of its episodes.
+    """Return the data table: estimates have columns like ``reward``, ``reward_low`` and
+    ``reward_high``, and causes their number of episodes.
     """
     causes = dict.fromkeys((*CAUSES, *(cause for row in rows for cause in row.causes)))
     records = []
@@ -306,7 +286,7 @@ def numbers(rows: Sequence[ResultRow]) -> pd.DataFrame:
 
 
 def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
-    """Return the episodes of every run, for programs."""
+    """Return the data table of the episodes of all runs."""
     frame = pd.DataFrame(
         {"run": evaluation.label, **asdict(result)}
         for evaluation in evaluations
@@ -318,7 +298,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 
 
 def words(rows: Sequence[ResultRow], measures: Sequence[Measure] = ()) -> pd.DataFrame:
-    """Return the table for people: text, every rate with its interval."""
+    """Return the text table, with intervals."""
     several = len({row.run for row in rows}) > 1
     table = []
     for row in rows:
@@ -343,52 +323,41 @@ def words(rows: Sequence[ResultRow], measures: Sequence[Measure] = ()) -> pd.Dat
         table.append(texts)
     frame = pd.DataFrame(table)
     if all(row.track == NO_TRACK or row.tag for row in rows):
-        del frame["track"]  # nothing has learned
+        del frame["track"]
     for heading in map(heading_of, (*MEASURES[1:], *measures)):
         if heading in frame and (frame[heading] == "-").all():
             del frame[heading]
     if rows and TURNS.name in rows[0].measures and not any(row.steps.value for row in rows):
-        frame = frame.drop(columns=["steps", "reward/step"], errors="ignore")  # without time
+        frame = frame.drop(columns=["steps", "reward/step"], errors="ignore")
     return frame
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Return a table of texts in Markdown."""
+    """Return a text table in Markdown."""
     lines = [list(frame.columns), ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
     cells = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
     return "".join("| " + " | ".join(line) + " |\n" for line in cells)
 
 
 def latex(frame: pd.DataFrame, caption: str, label: str) -> str:
-    """Return a table of texts in LaTeX, as long as it is; needs the packages ``booktabs`` and
-    ``longtable``.
-    """
-    text = frame.to_latex(
-        index=False,
-        escape=True,
-        longtable=True,
-        caption=latex_escape(caption),
-        label=f"tab:{label}",
-    )
+    """Return a text table in LaTeX, for the packages ``booktabs`` and ``longtable``."""
+    named = {"caption": latex_escape(caption), "label": f"tab:{label}"}
+    text = frame.to_latex(index=False, escape=True, longtable=True, **named)
     return f"{{\\scriptsize\n{text}}}\n"
 
 
 def latex_escape(text: str) -> str:
-    """Return plain text for LaTeX."""
+    """Return text with LaTeX's special characters escaped."""
     special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
     return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
 
 
 def write_tables(folder: Path, tables: Sequence[Table], note: str) -> list[Path]:
-    """Write each table as ``<name>.csv``, and all of them into ``tables.md`` and ``tables.tex``.
-
-    Args:
-        folder: Where to.
-        tables: The tables.
-        note: What is said below them.
+    """Write each table as ``<name>.csv``, and all tables as ``tables.md``, with a note, and
+    ``tables.tex``; return the paths.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: Writing failed.
     """
     paths = [folder / f"{table.name}.csv" for table in tables]
     for path, table in zip(paths, tables, strict=True):
@@ -404,7 +373,7 @@ def write_tables(folder: Path, tables: Sequence[Table], note: str) -> list[Path]
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, object]]:
-    """Return the rows of a table for programs as JSON data; NaN becomes ``None``."""
+    """Return the rows of a data table as JSON data; NaN becomes ``None``."""
 
     def plain(value: object) -> object:
         return None if isinstance(value, float) and math.isnan(value) else value
@@ -450,13 +419,12 @@ def _rows(
 
 
 def print_table(frame: pd.DataFrame, title: str = "", rule_before: int = 0) -> None:
-    """Print a table, its title on a line of its own; one that is wider than :data:`WIDTH` in parts
-    below each other, each with the columns that tell the rows apart.
+    """Print a table; one that is wider than :data:`WIDTH` is split into parts with the key columns.
 
     Args:
-        frame: The texts.
-        title: The title.
-        rule_before: Number of the row before which a line is left empty; 0: none.
+        frame: Texts of the table.
+        title: Title.
+        rule_before: Index of the row to precede by an empty line; 0: none.
     """
     screen = console()
     if title:
@@ -470,23 +438,23 @@ def print_table(frame: pd.DataFrame, title: str = "", rule_before: int = 0) -> N
         for k, row in enumerate(part.to_numpy().tolist()):
             if rule_before and k == rule_before:
                 table.add_row()
-            table.add_row(*(Text(str(cell)) for cell in row))  # its brackets are no markup
+            table.add_row(*(Text(str(cell)) for cell in row))  # brackets are no markup
         screen.print(table, width=WIDTH if screen.width > WIDTH else None)
         screen.print()
 
 
 def table_width(frame: pd.DataFrame) -> int:
-    """Return the characters that a table takes on a terminal."""
+    """Return the width of a table on a terminal, in characters."""
     return int(sum(_widths(frame).values())) - GAP
 
 
 def _widths(frame: pd.DataFrame) -> dict[str, int]:
-    """Return the characters that each column takes, the gap behind it included."""
+    """Return the width of each column, including the gap."""
     return {str(name): GAP + max(map(len, (str(name), *map(str, frame[name])))) for name in frame}
 
 
 def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Divide the columns of a table into parts that are narrow enough, if they can be."""
+    """Split the columns of a table into sufficiently narrow parts, if possible."""
     widths, room = _widths(frame), min(WIDTH, console().width) + GAP
     names = list(widths)
     if sum(widths.values()) <= room:
@@ -504,14 +472,14 @@ def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables for people, each with its note."""
+    """Print text tables with their notes."""
     for table in tables:
         print_table(table.texts, table.title)
         print_lines(*filter(None, (table.note,)), wrap=True)
 
 
 def print_lines(*lines: str, wrap: bool = False) -> None:
-    """Print sentences, one a line, or wrapped; no command or path that is to be copied."""
+    """Print lines; ``wrap`` wraps sentences, but not commands or paths to be copied."""
     screen = console()
     for line in lines:
         text = fill(line, min(WIDTH, screen.width), break_long_words=False, break_on_hyphens=False)

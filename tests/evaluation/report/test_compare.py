@@ -80,9 +80,9 @@ def test_only_what_both_have_done_counts(tmp_path: Path) -> None:
     (pick,) = found.tasks
     assert pick.cells == Pairs(1, 0, 1, 0)
     assert found.remarks == (
-        "episodes left out, as only one of the runs has done them: 1",
-        "episodes left out, as their content is not the same: 1",
-        "episodes left out, as at least one of the runs met an error: 2",
+        "episodes skipped, in one run only: 1",
+        "episodes skipped, with different content: 1",
+        "episodes skipped, with an error in a run: 2",
     )
 
 

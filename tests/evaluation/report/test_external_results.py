@@ -62,7 +62,7 @@ def test_one_table_holds_all(ours: Path, tmp_path: Path, capsys: pytest.CaptureF
         out / "comparison-2-tasks.csv"
     ).exists()
     said = (out / "tables.md").read_text()
-    assert "lerobot_eval was run by lerobot-eval, whose files don't state: policy, split" in said
+    assert "lerobot_eval was run by lerobot-eval, whose files do not state: policy, split" in said
 
 
 def test_only_what_can_be_paired_is_compared(
@@ -71,12 +71,12 @@ def test_only_what_can_be_paired_is_compared(
     assert main(["compare", str(VLA_EVAL), str(ours), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["both"] + row["only_b"] for row in found["tasks"]] == [1, 1, 1, 1]
-    assert "vla_eval was run by vla-eval, whose files don't state" in found["remarks"][-1]
+    assert "vla_eval was run by vla-eval, whose files do not state" in found["remarks"][-1]
     again = Path(shutil.copytree(LEROBOT, tmp_path / "again"))
     for other in (ours, again):
         assert main(["compare", str(LEROBOT), str(other)]) != 0
         line = capsys.readouterr().err
-        assert "what lerobot-eval wrote does not state which episodes were run" in line
+        assert "the files of lerobot-eval do not identify the episodes" in line
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
@@ -95,6 +95,6 @@ def test_damage_is_named(tmp_path: Path) -> None:
     assert "has several results of pick_test_000" in refusal()
     own = tmp_path / "eval_info.json"
     own.write_text('{"per_task": [{"task_group": "fly", "metrics": {"successes": [true]}}]}')
-    assert refusal() == f"{own}: fly is no task of ours"
+    assert refusal() == f"{own}: fly is no task of this package"
     own.write_text("{}")
     assert refusal() == f"{own} is no result of lerobot-eval: 'per_task'"
