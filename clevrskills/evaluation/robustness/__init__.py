@@ -1,1 +1,1 @@
-"""Robustness: evaluation on perturbed episodes that are still solvable, paired with clean ones."""
+"""Robustness: evaluation on perturbed but solvable episodes, paired with clean ones."""

@@ -1,4 +1,4 @@
-"""``clevrskills robustness``: the standard protocol of perturbed episodes, and its report."""
+"""``clevrskills robustness``: the protocol of perturbed episodes, and its report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CLEAN = "clean"
 STEP_S = 0.025
-"""Seconds of a control step with two images, of one core, without the policy."""
+"""Core-seconds of a control step with two images, without the policy."""
 
 
 @dataclass(kw_only=True)
@@ -67,8 +67,7 @@ def robustness(args: RobustnessArgs) -> int:
         Exit code: 0 if all episodes count, 1 if an axis was left out, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, or clean episodes that ended in errors; what was finished
-            is kept.
+        ClevrSkillsError: Bad arguments, or errors in clean episodes; finished episodes are kept.
     """
     from clevrskills.evaluation.arguments import EvaluateArgs
     from clevrskills.evaluation.evaluate import evaluate
@@ -76,7 +75,7 @@ def robustness(args: RobustnessArgs) -> int:
 
     check_least(args, episodes=1, workers=1, batch=1)
     suite = find_suite(args.suite, args.tasks)
-    # what follows takes seconds to import
+    # slow imports
     from clevrskills.evaluation.results import POLICY_ERROR, read_results
     from clevrskills.evaluation.robustness.screened_episodes import kept_episodes
     from clevrskills.evaluation.selection import task_splits
@@ -91,7 +90,6 @@ def robustness(args: RobustnessArgs) -> int:
     _announce(args, suite, pairs, conditions)
     if args.dry_run:
         return 0
-    aside = contextlib.redirect_stdout(sys.stderr)
     needed = args.episodes
     for name, level in conditions:
         for one in kept_episodes(suite, pairs, {name: level}, args.episodes, args.workers):
@@ -106,49 +104,38 @@ def robustness(args: RobustnessArgs) -> int:
         "batch": args.batch,
     }
     name_of = args.label or args.policy
-    folders = [args.out / CLEAN]
+    folders, skipped = [args.out / CLEAN], []
     with storage_errors(args.out):
         args.out.mkdir(parents=True, exist_ok=True)
-    with aside:
-        code = evaluate(
-            EvaluateArgs(**common, episodes=needed, out=folders[0], label=f"{name_of}, clean")
-        )
-        left_out = []
-        if code:
+    with contextlib.redirect_stdout(sys.stderr):
+        label = f"{name_of}, {CLEAN}"
+        if code := evaluate(EvaluateArgs(**common, episodes=needed, out=folders[0], label=label)):
             return code
+        common["episodes"] = args.episodes
         for name, level in conditions:
-            folder = args.out / f"{name}-{level}"
-            about: dict[str, Any] = {
-                "axis": (f"{name}:{level}",),
-                "label": f"{name_of}, {name} {level}",
-            }
+            folder, label = args.out / f"{name}-{level}", f"{name_of}, {name} {level}"
+            axis = (f"{name}:{level}",)
             try:
-                code = evaluate(EvaluateArgs(**common, **about, episodes=args.episodes, out=folder))
+                code = evaluate(EvaluateArgs(**common, axis=axis, label=label, out=folder))
             except ClevrSkillsError as error:
-                left_out.append(f"{name} {level} is left out: {error}")
+                skipped.append(f"{name} {level} is skipped: {error}")
                 continue
             if code:
                 return code
             results = [*read_results(folder)]
-            if all(result.cause == POLICY_ERROR for result in results):  # it cannot act there
-                left_out.append(f"{name} {level} is left out: {results[0].error}")
+            if all(result.cause == POLICY_ERROR for result in results):  # it cannot act at all
+                skipped.append(f"{name} {level} is skipped: {results[0].error}")
             else:
                 folders.append(folder)
-    title = "Robustness"
-    code = report(
-        ReportArgs(runs=tuple(folders), out=args.out / "report", title=title, json=args.json)
-    )
-    for line in left_out:
+    runs, out = tuple(folders), args.out / "report"
+    code = report(ReportArgs(runs=runs, out=out, title="Robustness", json=args.json))
+    for line in skipped:
         print(f"clevrskills: {line}", file=sys.stderr)
-    return code or int(bool(left_out))
+    return code or int(bool(skipped))
 
 
 def _conditions(args: RobustnessArgs, suite: Suite) -> list[tuple[str, int]]:
-    """Return axes and levels, in the order of the suite.
-
-    Raises:
-        ClevrSkillsError: There is no such axis or level.
-    """
+    """Return the axes and levels in the order of the suite."""
     if not isinstance(suite, Perturbable):
         raise unsupported(suite, "axes")
     known = suite.axes()
@@ -169,7 +156,7 @@ def _announce(
     pairs: list[tuple[str, str]],
     conditions: list[tuple[str, int]],
 ) -> None:
-    """Say what is to be done, and about how long it takes."""
+    """Print the runs and an estimate of their cost."""
     runs = 1 + len(conditions)
     heads = [suite.frozen(*pair).header for pair in pairs]
     most = sum(head.max_steps for head in heads) * args.episodes * runs
@@ -177,7 +164,7 @@ def _announce(
     low, high = (steps * STEP_S / 3600 for steps in (solved, most))
     console(stderr=args.json).print(
         f"{runs} runs of {len(pairs)} tasks x {args.episodes} episodes: about {low:.2f} core-hours "
-        f"if all succeed as fast as the oracle, {high:.2f} if none does, and the policy's own; "
-        "screening the first time as long again",
+        f"if all succeed as fast as the oracle, {high:.2f} if none does, plus the policy's time; "
+        "the first screening takes as long again",
         highlight=False,
     )

@@ -1,4 +1,4 @@
-"""Kept episodes: the perturbed episodes that passed screening, screened once and remembered."""
+"""Perturbed episodes that passed screening, with a cache of the results."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FOLDER = "axes"
 
 @dataclass
 class Kept(Screening[PerturbedEpisode, ScreeningVerdict]):
-    """The perturbed episodes of a task and split, in the order of the frozen ones."""
+    """Screening of the perturbed episodes of a task and split, in the order of the frozen ones."""
 
     twins: Sequence[str]  # content hashes of the frozen episodes
 
     @property
     def indices(self) -> list[int]:
-        """The episodes that are kept."""
+        """Indices of the accepted episodes."""
         return [verdict.index for verdict in self.accepted]
 
     def _candidate(self, place: int) -> tuple[PerturbedEpisode, int]:
@@ -46,18 +46,13 @@ class Kept(Screening[PerturbedEpisode, ScreeningVerdict]):
 
     @property
     def is_open(self) -> bool:
-        """``True`` if something is still to be screened."""
+        """Whether more episodes must be screened."""
         good = sum(not self.results[k].reason for k in range(len(self.twins)) if k in self.results)
         return good < self.count
 
 
 class PerturbedQueue(ScreeningQueue[PerturbedEpisode, ScreeningVerdict]):
-    """The episodes of all tasks and splits.
-
-    Args:
-        kept: Those of each.
-        display: Shows how many are kept.
-    """
+    """Job queue of the episodes of all tasks and splits."""
 
     def __init__(self, kept: Sequence[Kept], display: Display) -> None:
         super().__init__(kept)
@@ -67,11 +62,10 @@ class PerturbedQueue(ScreeningQueue[PerturbedEpisode, ScreeningVerdict]):
         self._by_name[job.task, job.split].enter(job.index, result)
 
     def give_up(self, job: PerturbedEpisode, end: WorkerDied | TimedOut) -> None:
-        """Reject an episode that ends its worker every time.
+        """Reject an episode that crashes its worker every time.
 
         Raises:
-            ClevrSkillsError: The end came from outside, or from a busy machine, so that it says
-                nothing of the episode.
+            ClevrSkillsError: The worker was killed from outside, or timed out.
         """
         if isinstance(end, TimedOut) or end.killed:
             raise ClevrSkillsError(f"{job.task}, split {job.split}, {job.index}: {end.reason}")
@@ -91,20 +85,20 @@ def kept_episodes(
     timeout_s: float | None = None,
     strict: bool = True,
 ) -> list[Kept]:
-    """Return the first perturbed episodes of tasks and splits that can be solved; what the suite
-    ships of screening, or was screened before on this machine, is not screened again.
+    """Return the first perturbed episodes of tasks and splits that pass screening, reusing verdicts
+    shipped with the suite or cached on this machine.
 
     Args:
-        suite: What they are of.
+        suite: Suite of the episodes.
         pairs: Tasks and splits.
         axes: Level of each axis.
-        count: How many of each are wanted; ``None``: as many as there are.
+        count: Number of episodes per task and split; ``None``: all.
         workers: Number of processes.
-        timeout_s: Seconds after which the screening of an episode is ended.
-        strict: Whether it is an error if too few are left.
+        timeout_s: Time limit of the screening of an episode in seconds.
+        strict: Whether too few episodes are an error.
 
     Raises:
-        ClevrSkillsError: The oracle cannot run here, or of some too few are left.
+        ClevrSkillsError: The oracle cannot run on this machine, or too few episodes pass.
     """
     of_suite = f"{suite.name}-{REVISION}"
     folder = cache_root() / FOLDER / of_suite / _name(axes)

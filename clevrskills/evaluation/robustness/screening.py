@@ -1,4 +1,4 @@
-"""Screening of perturbed episodes: which of them can still be solved, and by sight."""
+"""Screening of perturbed episodes: they must stay solvable and visually unambiguous."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from clevrskills.evaluation.freeze.screening import EpisodeScreener
 from clevrskills.jobs.journal import Record
 
 REVISION = 2
-"""Revision of how episodes are perturbed and screened; what was screened under another one is
-screened anew.
-"""
+"""Revision of perturbation and screening; verdicts of other revisions are not reused."""
 TURNED_AWAY = ("goal holds", "overlap", "moved while settling")
-"""Faults of a start for which an episode is rejected."""
+"""Faults of the start for which an episode is rejected."""
 
 
 @dataclass(frozen=True)
 class PerturbedEpisode:
-    """A frozen episode that is to be perturbed and screened."""
+    """Frozen episode to be perturbed and screened."""
 
     task: str
     split: str
@@ -31,21 +29,17 @@ class PerturbedEpisode:
 class ScreeningVerdict(Record):
     """Result of screening a perturbed episode."""
 
-    task: str  # key of the task
-    split: str  # name of the split
-    index: int  # which of the frozen episodes
-    twin: str  # content hash of that
-    episode: str = ""  # content hash of the perturbed one; empty: there is none
-    reason: str = ""  # why it is rejected; empty: it is not
+    task: str
+    split: str
+    index: int  # index of the frozen episode
+    twin: str  # content hash of the frozen episode
+    episode: str = ""  # content hash of the perturbed episode; empty: none
+    reason: str = ""  # reason of rejection; empty: accepted
 
 
 class PerturbedScreener(EpisodeScreener):
-    """Screener of perturbed episodes, one after the other; the oracle acts where the physics is
-    another one than that of the clean twin, which it has solved.
-
-    Args:
-        suite: What they are of.
-        axes: Level of each axis.
+    """Screener of perturbed episodes; the oracle acts only if the physics differs from that of the
+    clean episode, which it has solved.
     """
 
     def __init__(self, suite: Suite, axes: Mapping[str, int]) -> None:

@@ -1,7 +1,6 @@
-"""Shipped verdicts: what screening found of perturbed episodes, as one file of a suite.
+"""Screening verdicts of perturbed episodes shipped with a suite, in one file.
 
-A perturbed episode is named by the first digits of its content hash, so that a verdict is known to
-be of what is drawn now.
+Perturbed episodes are identified by the first digits of their content hash.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from clevrskills.jobs.files import read_json, to_json, write_whole
 FILE = "screened.json"
 """Name of the file, beside the suite's module."""
 DIGITS = 10
-"""Digits of a content hash that tell episodes apart."""
+"""Number of digits of a content hash that identify an episode."""
 NONE = "-"
-"""In place of the digits of an episode that could not be drawn."""
+"""Placeholder for an episode that could not be perturbed."""
 
 
 def shipped_verdicts(
     suite: Suite, axes_name: str, task: str, split: str, twins: Iterable[str]
 ) -> dict[int, ScreeningVerdict]:
-    """Return the verdicts that a suite ships of a task and split, by number of the frozen episode.
+    """Return the shipped verdicts of a task and split by index of the frozen episode.
 
     Args:
         suite: The suite.
@@ -66,16 +65,15 @@ def write_verdicts(
     suite: Suite,
     verdicts: Mapping[str, Mapping[tuple[str, str], Iterable[ScreeningVerdict]]],
 ) -> None:
-    """Write verdicts into the file of a suite, in place of those of the same axes that it has.
+    """Write verdicts to the file of a suite, replacing those of the same axes.
 
     Args:
         path: The file.
         suite: The suite.
-        verdicts: By name of the axes and by task and split, from the first episode on, none left
-            out.
+        verdicts: Complete verdicts by name of the axes and by task and split.
 
     Raises:
-        StorageError: It could not be written.
+        StorageError: Writing failed.
     """
     data: dict[str, Any] = dict(read_json(path)) if path.is_file() else {}
     for name, by_task in verdicts.items():

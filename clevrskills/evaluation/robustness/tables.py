@@ -1,4 +1,4 @@
-"""Tables of robustness: what each axis costs a policy, paired with the clean twins."""
+"""Tables of robustness: drop in success per axis, paired with the clean episodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,33 +14,32 @@ from clevrskills.evaluation.results import SETTINGS, Evaluation
 from clevrskills.evaluation.statistics import Estimate, Pairs, number_text, paired_difference, share
 
 NOTE = (
-    "Each perturbed episode with its clean twin: the same scene, task and seed. Drop: clean less "
-    "perturbed, in percentage points, mean over tasks. In brackets: 95 % intervals. p: McNemar's "
-    "exact test. Rejected: frozen episodes that were left out, since the oracle does not solve "
-    "them perturbed or something cannot be told by sight; the next ones take their place."
+    "Each perturbed episode is paired with its clean twin of the same scene, task and seed. Drop: "
+    "clean minus perturbed, in percentage points, mean over tasks. In brackets: 95 % intervals. p: "
+    "McNemar's exact test. Rejected: frozen episodes that became unsolvable or visually ambiguous "
+    "and were replaced by the next ones."
 )
 WORST_NOTE = (
-    "The axis that costs each task most. p: McNemar's, times the number of axes that were tried "
-    "(Bonferroni); where it is not small, chance may have chosen the axis."
+    "The axis with the largest drop for each task. p: McNemar's, times the number of axes "
+    "(Bonferroni); if it is not small, the choice of the axis may be due to chance."
 )
 _OF_POLICY = ("policy", "policy_args", "benchmark")
-TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pairs as above."
+TASK_NOTE = "Drop of each task, clean minus perturbed, in percentage points; pairs as above."
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Drop of one policy's success along some axes in one split."""
+    """Drop in success of one policy along some axes in one split."""
 
     run: str  # label of the perturbed run
     axes: Mapping[str, int]  # level of each axis
-    split: str  # name of the split
-    # for each task (n, 2) bool: success of the clean twin, and perturbed
-    pairs: Mapping[str, np.ndarray]
-    rejected: int  # frozen episodes that were left out
+    split: str
+    pairs: Mapping[str, np.ndarray]  # by task: success clean and perturbed, (n, 2) bool
+    rejected: int  # number of rejected episodes
 
     @property
     def name(self) -> str:
-        """The axes in words, e.g. ``camera 3``."""
+        """Axes as text, e.g. ``camera 3``."""
         return " + ".join(f"{name} {level}" for name, level in self.axes.items())
 
     @property
@@ -50,7 +49,7 @@ class Drop:
 
     @property
     def policy(self) -> str:
-        """Label of the run, without its axes."""
+        """Label of the run without its axes."""
         return self.run.partition(",")[0]
 
     @property
@@ -65,61 +64,44 @@ class Drop:
 
     @cached_property
     def drop(self) -> Estimate:
-        """Clean less perturbed."""
+        """Clean minus perturbed success rate."""
         return paired_difference([pairs[:, ::-1] for pairs in self.pairs.values()])
 
 
 def points_text(share: float) -> str:
-    """Return a difference of rates in whole percentage points, with its sign."""
+    """Return a signed difference of rates in rounded percentage points."""
     points = number_text(100 * share, 0, "+")
     return "0" if points == "+0" else points
 
 
 def drop_of(pairs: np.ndarray) -> float:
-    """Return the drop of a task, clean less perturbed, from pairs (n, 2)."""
+    """Return the drop of a task, clean minus perturbed, from pairs (n, 2)."""
     return float(pairs[:, 0].mean() - pairs[:, 1].mean())
 
 
 def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the tables of perturbed runs that stand beside a clean run of the same policy."""
+    """Return the tables of perturbed runs with a clean run of the same policy."""
     drops = list(find_drops(evaluations))
     if not drops:
         return []
     data: list[dict[str, object]] = []
     texts = []
     for one in drops:
-        strata = list(one.pairs.values())
         clean, perturbed = one.clean, one.perturbed
-        p_value = Pairs.count(np.concatenate(strata)).p_value
+        p_value = Pairs.count(np.concatenate(list(one.pairs.values()))).p_value
         where = {"run": one.run, "axes": one.name, "split": one.split}
-        data.append(
-            {
-                **where,
-                "pairs": one.count,
-                **clean.columns("clean"),
-                **perturbed.columns("perturbed"),
-                **one.drop.columns("drop"),
-                "p_value": p_value,
-                "rejected": one.rejected,
-            }
-        )
-        texts.append(
-            {
-                **where,
-                "pairs": str(one.count),
-                "clean %": clean.percent(),
-                "perturbed %": perturbed.percent(),
-                "drop": one.drop.percent(sign="+"),
-                "p": p_text(p_value),
-                "rejected": str(one.rejected),
-            }
-        )
+        numbers = {**clean.columns("clean"), **perturbed.columns("perturbed")}
+        numbers |= {**one.drop.columns("drop"), "p_value": p_value, "rejected": one.rejected}
+        data.append({**where, "pairs": one.count, **numbers})
+        words = {"clean %": clean.percent(), "perturbed %": perturbed.percent()}
+        words |= {"drop": one.drop.percent(sign="+"), "p": p_text(p_value)}
+        texts.append({**where, "pairs": str(one.count), **words, "rejected": str(one.rejected)})
     whole = table_of("axes", "Robustness", data, texts, NOTE)
     return [*whole, *_worst(drops), *_by_task(drops)]
 
 
 def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
-    """Yield perturbed runs paired with the clean run of the same policy, split by split."""
+    """Yield the drop of each perturbed run and split with a clean run of the same policy."""
     for evaluation in evaluations:
         if not evaluation.run.axes:
             continue
@@ -138,14 +120,14 @@ def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
 
 
 def _is_twin(clean: Evaluation, perturbed: Evaluation) -> bool:
-    """Return whether a run is of the same policy and settings on clean episodes."""
+    """Return whether a run has the same policy and settings on clean episodes."""
     one, other = clean.run, perturbed.run
     same = {*SETTINGS, *_OF_POLICY} - {"axes", "renderer", "versions"}
     return not one.axes and all(getattr(one, n) == getattr(other, n) for n in same)
 
 
 def _worst(drops: Sequence[Drop]) -> list[Table]:
-    """Return the table of the axis that costs each task most."""
+    """Return the table of the axis with the largest drop for each task."""
     groups: dict[tuple[str, str, str], list[tuple[str, np.ndarray]]] = {}
     for one in drops:
         for task, pairs in one.pairs.items():
@@ -168,7 +150,7 @@ def _worst(drops: Sequence[Drop]) -> list[Table]:
 
 
 def _by_task(drops: Sequence[Drop]) -> list[Table]:
-    """Return the table of the drop of each task, a column for each run and axis."""
+    """Return the table of the drops by task, with a column for each run and axis."""
     data: list[dict[str, object]] = []
     rows: dict[tuple[str, str], dict[str, str]] = {}
     several = len({one.policy for one in drops}) > 1

@@ -1,1 +1,1 @@
-"""Sequential evaluation: intervals and tests that hold whenever one stops."""
+"""Sequential evaluation: anytime-valid intervals and tests."""

@@ -1,11 +1,10 @@
 """Rounds of a sequential evaluation: one episode of each task, in a fixed shuffled order.
 
-All tasks weigh the same. Episodes of different tasks and splits are drawn independently, so values
-of a round are independent of each other.
+All tasks have the same weight. Episodes of different tasks and splits are sampled independently,
+so the values of a round are independent.
 
-A run is read up to its first round that lacks a counted episode. Such a round cannot be left out,
-since an episode may be lost for a reason that has to do with its outcome. The confidence sequence
-holds after each round, so it holds wherever the run is cut.
+A run is read up to its first incomplete round. Incomplete rounds cannot be skipped, since the loss
+of an episode may depend on its outcome. The confidence sequence is valid after each round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +20,8 @@ from clevrskills.evaluation.sequential.confidence import first_within, interval,
 
 SEED = 20261124
 BLOCK = 5
-"""Rounds that are handed out together, task by task, as each change of the task costs a new
-environment. Episodes of rounds that are not complete when it stops stay in the results and count
-for nothing in the sequential interval."""
+"""Rounds that run together, task by task, since each change of the task needs a new environment.
+Episodes of incomplete rounds stay in the results, but not in the sequential interval."""
 
 Pair = tuple[str, str]
 """Task and split."""
@@ -31,27 +29,25 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class SequentialEstimate:
-    """Success rate of a sequential evaluation, whenever it stops."""
+    """Success rate of a sequential evaluation."""
 
-    rounds: int  # rounds that count: until it was narrow enough, else all that are complete
-    of: int  # how many there are
-    mean: float  # mean of the rounds; NaN without any
-    low: float  # lower end of the interval of the mean success rate of the tasks
-    high: float  # its upper end
-    decided: bool  # whether the interval is as narrow as asked for
+    rounds: int  # rounds used: until the interval was narrow enough, else all complete ones
+    of: int  # number of available rounds
+    mean: float  # mean over the rounds; NaN without rounds
+    low: float  # lower end of the interval of the mean success rate over tasks
+    high: float  # upper end of the interval
+    decided: bool  # whether the interval is narrow enough
 
 
 def order(task: str, count: int) -> list[int]:
-    """Return the order in which the episodes of a task are drawn, the same for all policies and
-    splits.
-    """
+    """Return the order of the episodes of a task, the same for all policies and splits."""
     words = (crc32(task.encode()), count)
     found: list[int] = np.random.default_rng((SEED, *words)).permutation(count).tolist()
     return found
 
 
 def in_blocks(pairs: Sequence[Pair], count: int) -> list[tuple[str, str, int]]:
-    """Return task, split and index of all episodes, block by block, and in a block task by task."""
+    """Return task, split and index of all episodes, by block and by task within a block."""
     return [
         (task, split, index)
         for start in range(0, count, BLOCK)
@@ -63,14 +59,13 @@ def in_blocks(pairs: Sequence[Pair], count: int) -> list[tuple[str, str, int]]:
 def round_values(
     results: Mapping[tuple[str, str, int], EpisodeResult], pairs: Sequence[Pair], count: int
 ) -> NDArray[np.float64]:
-    """Return the outcomes of the rounds before the first one that is not complete, least and most,
-    (2, rounds, pairs): of a restarted episode that counts as a failure, the outcome of its last
-    start enters the upper one.
+    """Return lower and upper bounds of the outcomes of complete rounds, (2, rounds, pairs). They
+    differ for a restarted episode that counts as a failure although its last start succeeded.
 
     Args:
-        results: Those that count, by task, split and index.
+        results: Results that count, by task, split and index.
         pairs: Tasks and splits.
-        count: Episodes of each task and split.
+        count: Number of episodes per task and split.
     """
     rounds = list[list[tuple[bool, bool]]]()
     orders = {task: order(task, count) for task, _ in pairs}
@@ -85,13 +80,12 @@ def round_values(
 
 
 def estimate(values: NDArray[np.float64], count: int, width: float) -> SequentialEstimate:
-    """Return the estimate after the first round at which the interval is narrow enough, else the
-    last.
+    """Return the estimate after the first round with a sufficiently narrow interval, or the last.
 
     Args:
-        values: As of :func:`round_values`.
-        count: Rounds there are.
-        width: Width that is narrow enough.
+        values: Values of :func:`round_values`.
+        count: Number of available rounds.
+        width: Target width.
     """
     least, most = values
     if not len(least):
@@ -103,20 +97,20 @@ def estimate(values: NDArray[np.float64], count: int, width: float) -> Sequentia
 
 
 def forecast(width: float, tasks: int, count: int) -> str:
-    """Return in a sentence how many rounds a width takes, and whether there are as many."""
+    """Return a sentence on the number of rounds needed for a width."""
     needed = rounds_needed(width, tasks, count)
     text = (
         f"--until-width {width:g}: about {needed} rounds of {tasks} tasks at a success rate of "
         f"50 %, fewer at others; there are {count}"
     )
-    return text + (", so that it may not be reached" if needed > count else "")
+    return text + (", so the width may not be reached" if needed > count else "")
 
 
 def same_count(counts: Mapping[Pair, int]) -> int:
-    """Return how many episodes all tasks and splits have.
+    """Return the common number of episodes of all tasks and splits.
 
     Raises:
-        ClevrSkillsError: They have not as many of each.
+        ClevrSkillsError: The numbers differ.
     """
     if len({*counts.values()}) > 1:
         low, high = min(counts.values()), max(counts.values())

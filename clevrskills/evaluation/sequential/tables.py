@@ -1,4 +1,4 @@
-"""Tables of sequential evaluations: when they stopped, and what the interval is then."""
+"""Tables of sequential evaluations: stopping round and interval."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,22 +13,18 @@ from clevrskills.evaluation.sequential.rounds import Pair, estimate, round_value
 
 NOTE = (
     "The run stopped when its interval was narrow enough. This is a 95 % confidence sequence of "
-    "the success rate on new episodes of these tasks, each task weighing the same: it holds "
-    "whenever one stops. The intervals of other tables are for a fixed number of episodes, and do "
-    "not allow for the stop."
+    "the success rate on new episodes of these tasks, with equal weight of all tasks; it is valid "
+    "whenever the run stops. The intervals of other tables assume a fixed number of episodes."
 )
-NULL = "equal expected success on new episodes of these tasks, each task weighing the same"
+NULL = "equal expected success on new episodes of these tasks, with equal weight of all tasks"
 COMPARED = (
-    f"Null: {NULL}. Paired by rounds of one episode of each task; p and the 95 % interval hold "
-    "however often one looks and whenever one stops. Decided: p < 0.05, that is, 0 is outside the "
-    "interval."
+    f"Null: {NULL}. Paired by rounds of one episode of each task; p and the 95 % interval are "
+    "anytime-valid. Decided: p < 0.05, that is, 0 is outside the interval."
 )
 
 
 def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return the table of the runs that stop when their interval is narrow enough; none without
-    any.
-    """
+    """Return the table of sequential runs, if there are any."""
     data, texts = [], []
     for evaluation in evaluations:
         about = evaluation.run.sequential
@@ -37,8 +33,7 @@ def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         results = _first_runs(evaluation)
         count, width = int(about["population"]), about["width"]
         pairs = sorted({(task, split) for task, split, _ in results})
-        whole = len(pairs) == int(about["tasks"])  # else some task has no result yet
-        tasks = sorted(pairs if whole else ())
+        tasks = pairs if len(pairs) == int(about["tasks"]) else []  # else a task has no result yet
         found = estimate(round_values(results, tasks, count), count, width)
         episodes, of = found.rounds * len(pairs), found.of * len(pairs)
         record = {"run": evaluation.label, "width": width, "tasks": len(tasks), **asdict(found)}
@@ -58,20 +53,19 @@ def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 @dataclass(frozen=True)
 class SequentialComparison:
-    """Two runs compared as if one had looked after each round."""
+    """Sequential comparison of two runs."""
 
     a: str  # label of the first run
-    b: str  # label of the second one
-    tasks: int  # tasks of each round
-    rounds: int  # rounds that both runs have complete
-    of: int  # rounds there are
-    difference: float  # mean difference of success over these rounds, second less first
+    b: str  # label of the second run
+    tasks: int  # tasks per round
+    rounds: int  # rounds that are complete in both runs
+    of: int  # number of available rounds
+    difference: float  # mean difference in success over these rounds, second minus first
     low: float  # lower end of the interval of the difference on new episodes
-    high: float  # its upper end
-    p_value: float  # anytime-valid, of the null
-    # first round after which the p-value was below 0.05; ``None``: none was
-    decided_after: int | None
-    null: str = NULL  # the null hypothesis, in words
+    high: float  # upper end of the interval
+    p_value: float  # anytime-valid p-value of the null
+    decided_after: int | None  # first round with a p-value below 0.05, if any
+    null: str = NULL  # null hypothesis in words
 
     def lines(self) -> list[str]:
         """Return the comparison in sentences."""
@@ -80,7 +74,7 @@ class SequentialComparison:
         if self.decided_after is not None:
             verdict = f"decided from round {self.decided_after} on"
         return [
-            f"{self.b} less {self.a}: {shown} after {self.rounds} of {self.of} rounds of "
+            f"{self.b} minus {self.a}: {shown} after {self.rounds} of {self.of} rounds of "
             f"{self.tasks} tasks, p = {self.p_value:.2g} (anytime-valid): {verdict}",
             COMPARED,
         ]
@@ -90,7 +84,7 @@ def compare_sequentially(a: Evaluation, b: Evaluation) -> SequentialComparison:
     """Compare two runs by rounds.
 
     Raises:
-        ClevrSkillsError: They have no whole round in common.
+        ClevrSkillsError: They have no complete round in common.
     """
     one, other = _first_runs(a), _first_runs(b)
     common = {
@@ -102,7 +96,7 @@ def compare_sequentially(a: Evaluation, b: Evaluation) -> SequentialComparison:
     for run, results in ((a, one), (b, other)):
         for task, split in sorted({(task, split) for task, split, _ in results} - {*pairs}):
             raise ClevrSkillsError(
-                f"{run.root} has done {task}, split {split}, of which the other run has no same "
+                f"{run.root} has {task}, split {split}, of which the other run has no common "
                 "episode: evaluate both on the same tasks"
             )
     count, tasks = _population(a, b, pairs) if pairs else 0, sorted(pairs)
@@ -111,8 +105,8 @@ def compare_sequentially(a: Evaluation, b: Evaluation) -> SequentialComparison:
     )
     if not len(first[0]):
         raise ClevrSkillsError(
-            f"{a.root} and {b.root} have no whole round of the shuffled order in common: evaluate "
-            "both with --until-width, or all frozen episodes"
+            f"{a.root} and {b.root} have no complete round of the shuffled order in common: "
+            "evaluate both with --until-width, or all frozen episodes"
         )
     least, most = (second - first[::-1] + 1) / 2  # the least of the one, the most of the other
     (low, high), p = interval(least, most), p_values(least, most=most)
@@ -137,20 +131,16 @@ def _shown(mean: float, low: float, high: float, sign: str = "", unit: str = "")
 
 
 def _first_runs(evaluation: Evaluation) -> dict[tuple[str, str, int], EpisodeResult]:
-    """Return the results that count, of each episode the first run."""
+    """Return the results that count, without repetitions."""
     return {(r.task, r.split, r.index): r for r in evaluation.results if r.counts and not r.repeat}
 
 
 def _population(a: Evaluation, b: Evaluation, pairs: Sequence[Pair]) -> int:
-    """Return how many episodes of each task there are in all.
-
-    Raises:
-        ClevrSkillsError: The runs were drawn from different numbers, or tasks have different ones.
-    """
+    """Return the common number of episodes of all tasks in both runs."""
     known = {int(run.sequential["population"]) for run in (a.run, b.run) if run.sequential}
     if len(known) > 1:
         raise ClevrSkillsError(
-            f"{a.root} and {b.root} were drawn from {' and '.join(map(str, sorted(known)))} "
+            f"{a.root} and {b.root} were sampled from {' and '.join(map(str, sorted(known)))} "
             "episodes of each task: evaluate both with the same --episodes"
         )
     if known:

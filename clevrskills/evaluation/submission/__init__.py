@@ -1,1 +1,1 @@
-"""Submissions to the leaderboard: a run in one small file, packed, verified, tabled."""
+"""Submissions to the leaderboard: packing, checks and verification."""

@@ -1,4 +1,4 @@
-"""Checks of submissions: what is refused when a run is packed, and when a file is verified."""
+"""Checks of submissions, for packing and for verification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clevrskills.core.suite import (
     suite_names,
     tagged,
 )
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.benchmark.protocol import cell_tasks, declared, deviations
 from clevrskills.evaluation.results import EpisodeResult, Run, allowed, check_track
 from clevrskills.evaluation.selection import frozen_tasks
@@ -32,35 +32,35 @@ from clevrskills.evaluation.submission.document import (
     TaskOutcomes,
     episodes_hash,
 )
+from clevrskills.jobs.arguments import check_names
 
 _URL = re.compile(r"https?://[^\s<>()\[\]{}|`\"'\\]+")
 _LONGEST = 200
-"""Characters of a name, an author and a note."""
+"""Maximum number of characters of a name, an author and a note."""
 
 
 def check(found: Submission) -> None:
     """Check a submission against this package.
 
     Raises:
-        ClevrSkillsError: It was changed, or is of other episodes, settings or rates.
+        ClevrSkillsError: It was changed, or has other episodes, settings or rates.
     """
     if found.signed().digest != found.digest:
-        raise ClevrSkillsError("it was changed after it was packed: its digest is another")
+        raise ClevrSkillsError("the file was changed after packing: its digest does not match")
     if not found.name or not found.track:
-        raise ClevrSkillsError("it has no name or no track")
+        raise ClevrSkillsError("the submission has no name or no track")
     for text in (found.name, found.by, found.note):
         if len(text) > _LONGEST or not (text.isprintable() or not text):
             raise ClevrSkillsError(
-                f"{text[:40]!r}: names and notes are of one line and {_LONGEST} characters at most"
+                f"{text[:40]!r}: names and notes have one line of at most {_LONGEST} characters"
             )
     if found.link and not _URL.fullmatch(found.link):
         raise ClevrSkillsError(f"--link {found.link!r}; allowed: http://… or https://…")
     check_track(found.track)
-    if found.suite not in suite_names():  # a path might name code
-        raise UnknownNameError("suite", found.suite, tuple(suite_names()))
+    check_names(suite=((found.suite,), suite_names()))  # a path might name code
     suite = load_suite(found.suite)
     if not found.cells or not all(cell.tasks for cell in found.cells.values()):
-        raise ClevrSkillsError("it has no episodes")
+        raise ClevrSkillsError("the submission has no episodes")
     for name, cell in found.cells.items():
         try:
             _check_cell(cell, suite, found)
@@ -79,69 +79,63 @@ def _check_cell(cell: SubmittedRun, suite: Suite, found: Submission) -> None:
         if of.episodes != episodes_hash([e.content_hash for e in frozen[: of.count]]):
             raise ClevrSkillsError(f"{name}: the episodes were not the first {of.count}")
         if cell.run["benchmark"] != frozen.header.benchmark:
-            raise ClevrSkillsError(f"{name}: it is of another version of the benchmark")
+            raise ClevrSkillsError(f"{name}: the benchmark version is another")
     protocol = protocol_of(suite)
     if protocol is None or protocol.pool == "tasks":
         counts = {of.count for of in cell.tasks.values()}
         if len(counts) > 1:
-            raise ClevrSkillsError(f"its tasks have {min(counts)} to {max(counts)} episodes")
+            raise ClevrSkillsError(f"the tasks have {min(counts)} to {max(counts)} episodes")
     run = run_of(cell, found)
     _check_protocol(run, suite)
     declared(run, suite)
     most = allowed(cell.count)
-    if cell.restarts > most and not run.accept_restarts:  # else they count as failures
+    if cell.restarts > most and not run.accept_restarts:
         raise ClevrSkillsError(f"{cell.restarts} second starts of episodes; allowed: {most}")
     if {k: list(v) for k, v in cell.rates.items()} != rates_of(
         cell.tasks, cell.run, suite, found.trained_on
     ):
-        raise ClevrSkillsError("its rates are not those of its outcomes")
+        raise ClevrSkillsError("the rates do not match the outcomes")
 
 
 def check_lines(root: Path, lines: Sequence[EpisodeResult]) -> None:
-    """Check that each episode of a run has one result that counts.
-
-    Raises:
-        ClevrSkillsError: One has several.
-    """
+    """Raise an error if an episode of a run has several results that count."""
     counted = Counter(result.id for result in lines if result.counts)
     if twice := [name for name, count in counted.items() if count > 1]:
         raise ClevrSkillsError(
-            f"{root}: {twice[0]} has {counted[twice[0]]} results; a submission is of one run"
+            f"{root}: {twice[0]} has {counted[twice[0]]} results; a submission has one run"
         )
 
 
 def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeResult]) -> None:
-    """Check that a run can be handed in.
+    """Check that a run can be submitted.
 
     Args:
-        root: Its folder.
+        root: Run folder.
         run: The run.
         suite: Its suite.
-        results: Its results, as they count.
+        results: Its results, see :func:`~clevrskills.evaluation.results.judged`.
 
     Raises:
-        ClevrSkillsError: It cannot.
+        ClevrSkillsError: The run cannot be submitted.
     """
     if run.seed is not None or not run.episodes:
-        raise ClevrSkillsError(f"{root}: its episodes were drawn, not frozen ones")
+        raise ClevrSkillsError(f"{root}: the episodes were sampled, not frozen")
     split = split_of(run, suite)
     if not any(result.split == split for result in results):
         raise ClevrSkillsError(
-            f"{root} has no episodes of split {split}, that of the protocol: "
-            "run `clevrskills benchmark`"
+            f"{root} has no episodes of split {split} of the protocol: run `clevrskills benchmark`"
         )
     if run.axes or any(result.handover for result in results):
         raise ClevrSkillsError(
-            f"{root} has perturbed episodes, or episodes of which the policy did a part: evaluate "
-            "the frozen episodes as they are"
+            f"{root} has perturbed or partial episodes: evaluate the frozen episodes as they are"
         )
     if run.sequential:
-        raise ClevrSkillsError(f"{root} stopped early: evaluate a number of episodes of each task")
+        raise ClevrSkillsError(f"{root} stopped early: evaluate a fixed number of episodes")
     if any(result.repeat for result in results):
         raise ClevrSkillsError(f"{root} repeats episodes: evaluate each once")
     if errors := [result.id for result in results if not result.counts]:
         raise ClevrSkillsError(
-            f"{root}: {len(errors)} episodes ended in errors, {errors[0]} for one: evaluate again"
+            f"{root}: {len(errors)} episodes ended in errors, e.g. {errors[0]}: evaluate again"
         )
     for result in results:
         if result.success_at_end and not (result.success_once and result.steps + result.turns):
@@ -150,7 +144,7 @@ def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeR
 
 
 def differences(run: Run, suite: Suite) -> list[str]:
-    """Return the settings of a run that differ from the protocol; other splits are left aside."""
+    """Return the deviations of a run from the protocol."""
     split = split_of(run, suite)
     names = {frozen_name(task, split) for task in suite.tasks}
     kept = {name: of for name, of in run.episodes.items() if name in names}
@@ -163,7 +157,7 @@ def _check_protocol(run: Run, suite: Suite) -> None:
 
 
 def split_of(run: Run, suite: Suite) -> str:
-    """Return the split that is handed in: that of the protocol, or else the suite's first."""
+    """Return the split of a submission: that of the protocol, or the suite's first."""
     protocol = protocol_of(suite)
     if protocol is None:
         return default_splits(suite)[0]
@@ -172,24 +166,21 @@ def split_of(run: Run, suite: Suite) -> str:
 
 
 def run_of(cell: SubmittedRun, found: Submission) -> Run:
-    """Return the run of a cell, as far as a submission says it.
+    """Return the run of a cell, with the attributes in a submission.
 
     Raises:
-        ClevrSkillsError: It has other attributes.
+        UnknownNameError: Unknown attribute.
     """
-    known = {entry.name for entry in fields(Run)}
-    if unknown := sorted({*cell.run} - known):
-        raise UnknownNameError("attribute of a run", unknown[0], sorted(known))
+    known = sorted(entry.name for entry in fields(Run))
+    check_names(**{"attribute of a run": (sorted(cell.run), known)})
     episodes = {name: of.file for name, of in cell.tasks.items()}
     more = {"track": found.track, "trained_on": found.trained_on, "suite": found.suite}
     return Run(**{**cell.run, **more, "label": found.name, "episodes": episodes})
 
 
 def numbers_of(run: Mapping[str, Any], suite: Suite, trained_on: str) -> dict[str, list[str]]:
-    """Return the names of the tasks and splits of each headline number that is a success rate; of
-    a suite without a protocol there is one for each level.
-
-    Tasks that cannot be said in words are left out where prompts are in words alone.
+    """Return the tasks and splits of each headline number that is a success rate, or of each level
+    of a suite without a protocol; tasks without language prompts are skipped if these are used.
     """
     omitted = tagged(suite, IMAGES_ONLY) if run["observation"].get("prompt") == LANGUAGE else ()
     protocol = protocol_of(suite)
@@ -216,9 +207,7 @@ def numbers_of(run: Mapping[str, Any], suite: Suite, trained_on: str) -> dict[st
 def rates_of(
     tasks: Mapping[str, TaskOutcomes], run: Mapping[str, Any], suite: Suite, trained_on: str
 ) -> dict[str, list[float]]:
-    """Return the success rate of each headline number whose tasks are all there, with its
-    interval.
-    """
+    """Return the success rate with interval of each headline number with complete tasks."""
     numbers = numbers_of(run, suite, trained_on).items()
     complete = {name: keys for name, keys in numbers if keys and not {*keys} - {*tasks}}
     return {
@@ -228,11 +217,11 @@ def rates_of(
 
 
 def rate_of(counts: Sequence[tuple[int, int]], suite: Suite) -> list[float]:
-    """Return a success rate and its Wilson 95 % interval, that of as many episodes: the mean of the
-    tasks' rates, or that of all episodes where the suite's paper pools so.
+    """Return a success rate and its Wilson 95 % interval for the number of episodes: the mean over
+    tasks, or over episodes if the suite pools them.
 
     Args:
-        counts: Solved episodes and episodes of each task.
+        counts: Solved and all episodes of each task.
         suite: The suite.
     """
     protocol = protocol_of(suite)
@@ -247,7 +236,7 @@ def split_name(name: str, suite: Suite) -> tuple[str, str]:
     """Return the task and split of ``<task>_<split>``.
 
     Raises:
-        ClevrSkillsError: The suite has no such task and split.
+        ClevrSkillsError: Unknown task or split.
     """
     for task in suite.tasks:
         split = name.removeprefix(f"{task}_")

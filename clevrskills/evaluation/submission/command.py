@@ -1,4 +1,4 @@
-"""``clevrskills submission``: pack a run for the leaderboard, verify what others have packed."""
+"""``clevrskills submission``: packs a run for the leaderboard and verifies packed runs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.submission.verification import Verification
 
 FRESH, FRESH_OF_MODELS = 10, 2
-"""Fresh episodes of each task; fewer of language models, whose transcripts are scored again."""
+"""Fresh episodes per task; fewer for language models, whose transcripts are scored again."""
 RECORD = ".verified.json"
-"""End of the name of the record of a verification."""
+"""Suffix of the record of a verification."""
 
 
 @dataclass(kw_only=True)
@@ -77,13 +77,13 @@ _VERIFY = ("policy", "policy_arg", "controller", "fresh", "transcripts", "seed")
 
 
 def submission(args: SubmissionArgs) -> int:
-    """Pack or verify.
+    """Pack or verify a submission.
 
     Returns:
-        Exit code: 0; 1 if the policy contradicts the file.
+        Exit code: 0, or 1 if the verification rejects the file.
 
     Raises:
-        ClevrSkillsError: The run can't be handed in, or the file is not in order.
+        ClevrSkillsError: The run cannot be submitted, or the file is invalid.
     """
     check_least(args, fresh=0, seed=0, workers=1)
     other = {"pack": _VERIFY, "verify": _PACK}[args.do]
@@ -112,20 +112,19 @@ def _verify(args: SubmissionArgs) -> int:
     check(found)
     if args.policy is None:
         named = next(iter(found.cells.values())).run["policy"]
-        if given := [f"--{name.replace('_', '-')}" for name in _VERIFY if getattr(args, name)]:
-            raise ClevrSkillsError(f"{given[0]} needs --policy; the file says {named}")
-        if args.out:
-            raise ClevrSkillsError(f"--out needs --policy; the file says {named}")
-        text = f"{args.path}: in order, self-reported; {_summary(found)}"
-        print(
-            to_json({"file": args.path, **_facts(found), "verified": None}) if args.json else text
-        )
+        for name in (*_VERIFY, "out"):
+            if getattr(args, name):
+                option = name.replace("_", "-")
+                raise ClevrSkillsError(f"--{option} needs --policy; the file names {named}")
+        data = {"file": args.path, **_facts(found), "verified": None}
+        text = f"{args.path}: valid, self-reported; {_summary(found)}"
+        print(to_json(data) if args.json else text)
         return 0
     from clevrskills.evaluation.submission.verification import verify
 
     asks = any(cell.model for cell in found.cells.values())
     if asks and args.transcripts is None:
-        raise ClevrSkillsError("the file is of a language model: give its --transcripts")
+        raise ClevrSkillsError("the policy is a language model: give its --transcripts")
     fresh = (FRESH_OF_MODELS if asks else FRESH) if args.fresh is None else args.fresh
     record = verify(
         found,
@@ -144,24 +143,24 @@ def _verify(args: SubmissionArgs) -> int:
     if args.json:
         print(to_json({"file": args.path, **_facts(found), "verified": asdict(record)}))
     else:
-        print(f"{args.path}: in order; {_summary(found)}")
+        print(f"{args.path}: valid; {_summary(found)}")
         print(_report(record))
     return 1 if record.failed else 0
 
 
 def _report(record: Verification) -> str:
-    """Return the lines of a verification."""
+    """Return the text of a verification."""
     rates = _words(record.rates)
     lines = [
         f"{record.fresh} fresh episodes, {record.fresh_solved} solved; {record.transcripts} "
-        f"transcripts scored again, {record.lost} of them solved in the file alone",
+        f"transcripts scored again, {record.lost} of them solved in the file only",
         f"verified: {rates}",
         f"seed {record.seed}; badge: {record.badge}",
     ]
     if record.failed:
-        tests = {"transcripts": "outcomes of transcripts are not those of the file"}
+        tests = {"transcripts": "outcomes of transcripts do not match the file"}
         tests |= {name: f"{name}, p {p:g}" for name, p in record.p.items()}
-        lines.append(f"refused: {'; '.join(tests[name] for name in record.failed)}")
+        lines.append(f"rejected: {'; '.join(tests[name] for name in record.failed)}")
     return "\n".join(lines)
 
 
@@ -186,14 +185,14 @@ def _summary(found: Submission) -> str:
 
 
 def _words(rates: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
-    """Return the rates of cells and numbers in words."""
+    """Return the rates of cells and numbers as text."""
     several = len(rates) > 1
     found = (
         f"{f'{cell}: ' if several else ''}{name} {_percent(rate)}"
         for cell, numbers in rates.items()
         for name, rate in numbers.items()
     )
-    return ", ".join(found) or "no headline number has all of its tasks"
+    return ", ".join(found) or "no headline number is complete"
 
 
 def _percent(rate: Sequence[float]) -> str:

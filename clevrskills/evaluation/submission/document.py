@@ -1,4 +1,4 @@
-"""Submission document: runs in one small JSON file, with hashes of their episodes and of itself."""
+"""Submission document: runs in one JSON file, with hashes of the episodes and of the file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class TaskOutcomes:
     """Outcomes of the first episodes of a task and split."""
 
     file: str  # hash of the file of frozen episodes
-    episodes: str  # hash of the content hashes of these episodes, in order
-    outcomes: str  # A letter for each, in order: ``1`` solved, ``0`` not
+    episodes: str  # hash of the ordered content hashes of the episodes
+    outcomes: str  # one character per episode: ``1`` solved, ``0`` not
 
     @property
     def count(self) -> int:
@@ -32,21 +32,20 @@ class TaskOutcomes:
 
     @property
     def solved(self) -> int:
-        """Number of solved ones."""
+        """Number of solved episodes."""
         return self.outcomes.count(SOLVED)
 
 
 @dataclass(frozen=True)
 class SubmittedRun:
-    """One run of a submission, a row of its suite's protocol."""
+    """Run of a submission, a row of its suite's protocol."""
 
-    run: Mapping[str, Any]  # how it was run
+    run: Mapping[str, Any]  # settings
     tasks: Mapping[str, TaskOutcomes]  # outcomes by ``<task>_<split>``
-    # success rate and its Wilson 95 % interval by headline number, of those whose tasks are all
-    # there
+    # success rate and Wilson 95 % interval of each complete headline number
     rates: Mapping[str, Sequence[float]]
-    restarts: int = 0  # second starts of its episodes
-    # of a language model: its name, date, temperature, limit of tokens, and what it used
+    restarts: int = 0  # number of second starts
+    # language model: name, date, temperature, token limit and usage
     model: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -57,27 +56,25 @@ class SubmittedRun:
 
 @dataclass(frozen=True)
 class Submission:
-    """Submission: runs of a policy, as they are handed in."""
+    """Submission of the runs of a policy."""
 
-    name: str  # name of the policy, as tables show it
-    by: str  # who hands it in
-    link: str  # address of a page of the policy, http or https
-    note: str  # further remarks
-    # what the policy has learned from, one of :data:`~clevrskills.evaluation.results.TRACKS`
-    track: str
-    trained_on: str  # what of the suite it was trained on, as the suite's protocol has it
-    suite: str  # name of the suite
-    # runs by name of the protocol's cell; one of another command has none
-    cells: Mapping[str, SubmittedRun]
-    version: int = VERSION  # of this document
-    digest: str = field(default="")  # SHA-256 of all else
+    name: str  # name of the policy in tables
+    by: str  # authors
+    link: str  # web page of the policy, http or https
+    note: str
+    track: str  # training data, one of :data:`~clevrskills.evaluation.results.TRACKS`
+    trained_on: str  # tasks of the suite that the policy was trained on
+    suite: str
+    cells: Mapping[str, SubmittedRun]  # runs by cell of the protocol, or by an empty name
+    version: int = VERSION  # format version
+    digest: str = field(default="")  # SHA-256 of all other fields
 
     def to_json(self) -> str:
         """Return the content of the file."""
         return to_json(asdict(self), indent=1) + "\n"
 
     def signed(self) -> Submission:
-        """Return the same with its digest."""
+        """Return the submission with its digest."""
         data = {**asdict(self), "digest": ""}
         text = json.dumps(json.loads(to_json(data)), sort_keys=True, ensure_ascii=False)
         return replace(self, digest=hashlib.sha256(text.encode()).hexdigest())
@@ -87,7 +84,7 @@ class Submission:
         """Return the submission of JSON data.
 
         Raises:
-            ValueError, KeyError, TypeError, AttributeError: It is none.
+            ValueError, KeyError, TypeError, AttributeError: The data is invalid.
         """
         if data.keys() != {entry.name for entry in fields(cls)}:
             raise ValueError("it has other fields")
@@ -97,15 +94,15 @@ class Submission:
             cells[name] = SubmittedRun(**{**cell, "tasks": tasks})
             for task, of in tasks.items():
                 if not re.fullmatch(f"[{FAILED}{SOLVED}]+", of.outcomes):
-                    raise ValueError(f"the outcomes of {task} are not of 0 and 1")
+                    raise ValueError(f"the outcomes of {task} are not all 0 or 1")
         return cls(**{**data, "cells": cells})
 
 
 def read_submission(path: Path) -> Submission:
-    """Read a file.
+    """Read a submission.
 
     Raises:
-        ClevrSkillsError: It is none, or of another version.
+        ClevrSkillsError: The file is no submission, or has another version.
     """
     with storage_errors(path):
         if not path.is_file():
@@ -117,7 +114,7 @@ def read_submission(path: Path) -> Submission:
         data = json.loads(text)
         if data["version"] != VERSION:
             raise ClevrSkillsError(
-                f"{path} is of version {data['version']}; this package reads {VERSION}"
+                f"{path} has version {data['version']}; this package reads {VERSION}"
             )
         return Submission.from_data(data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -125,5 +122,5 @@ def read_submission(path: Path) -> Submission:
 
 
 def episodes_hash(hashes: Sequence[str]) -> str:
-    """Return the SHA-256 of content hashes of episodes, in order."""
+    """Return the SHA-256 of the ordered content hashes of episodes."""
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()

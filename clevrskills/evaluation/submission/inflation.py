@@ -1,7 +1,6 @@
-"""Tests of inflation: whether a policy succeeds less often than a file of outcomes claims.
+"""Inflation tests: whether a policy succeeds less often than a submission claims.
 
-All tests are exact and one-sided, and together they refuse at most :data:`LEVEL` of the honest
-files.
+All tests are exact and one-sided; together they reject at most :data:`LEVEL` of honest files.
 """
 
 from __future__ import annotations
@@ -13,33 +12,32 @@ from dataclasses import dataclass
 import numpy as np
 
 SOLVED, FAILED = "1", "0"
-"""Letters of outcomes."""
+"""Characters of outcomes."""
 LEVEL = 0.005
-"""Largest share of honest files that are refused: 1 of 200."""
+"""Maximum fraction of honest files that are rejected: 1 of 200."""
 
 
 @dataclass(frozen=True)
 class Outcomes:
     """Outcomes of a task and split."""
 
-    claimed: str  # those of the file, a letter each
+    claimed: str  # outcomes in the file, one character each
     fresh: Sequence[bool] = ()  # outcomes of fresh episodes
 
 
 def judge(
     tasks: Mapping[str, Outcomes], numbers: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, float], list[str]]:
-    """Test whether the rates of a file are inflated: whether fresh episodes are solved less often
-    than those of the file, task by task (exact conditional test of Mantel and Haenszel), for all
-    tasks together, ``all``, and for those of each headline number. Half of the level is that of
-    ``all``, the numbers share the other half.
+    """Test whether fresh episodes are solved less often than those of the file, stratified by task
+    (exact conditional test of Mantel and Haenszel): over all tasks, ``all``, and for each headline
+    number. ``all`` has half of the level, and the numbers share the other half.
 
     Args:
         tasks: Outcomes by task and split.
-        numbers: Names of the tasks and splits of each headline number.
+        numbers: Tasks and splits of each headline number.
 
     Returns:
-        The p-value of each test by name, and the names of those that refuse the file.
+        The p-value of each test by name, and the names of the tests that reject the file.
     """
     parts = {name: [tasks[key] for key in keys] for name, keys in numbers.items()}
     parts = {name: some for name, some in parts.items() if len(some) < len(tasks)}
@@ -58,11 +56,11 @@ def _stratum(of: Outcomes) -> tuple[int, int, int, int]:
 
 
 def excess_p(strata: Iterable[tuple[int, int, int, int]]) -> float:
-    """Return the probability of so few new successes or fewer, given the successes of each task in
-    all, if new episodes succeed as often as those of the file.
+    """Return the probability of at most the observed new successes, given the total successes of
+    each task, if new episodes succeed as often as those of the file.
 
     Args:
-        strata: For each task its successes and episodes in the file, and among the new ones.
+        strata: For each task: successes and episodes in the file, then those of new episodes.
     """
     density, seen = np.ones(1), 0
     for claimed, of, now, new in strata:

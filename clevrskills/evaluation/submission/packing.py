@@ -1,4 +1,4 @@
-"""Packing of submissions: a run, or the runs of a benchmark, in one document."""
+"""Packing of runs as submissions."""
 
 from __future__ import annotations
 
@@ -42,33 +42,33 @@ from clevrskills.evaluation.submission.inflation import FAILED, SOLVED
 from clevrskills.jobs.files import to_json
 
 LANGUAGE_MODEL = ("chat:http://", "chat:https://")
-"""How the policy of a run begins that asks a language model."""
+"""Prefixes of policies that are language models."""
 _KEPT = (
     *("policy", "policy_args", "robot", "criteria", "interface", "feedback", "stop", "wording"),
     *("controller", "controller_args", "observation", "chunk", "clip", "noise", "axes", "preset"),
     *("renderer", "cpu", "versions", "benchmark", "protocol"),
     *("action_limit_s", "accept_restarts", "salt", "isolated", "privileged"),
 )
-"""Attributes of the run that a submission has."""
+"""Attributes of the run in a submission."""
 
 
 def pack(
     root: Path, name: str, by: str, link: str, note: str, track: str = "", trained_on: str = ""
 ) -> Submission:
-    """Return the submission of a run, or of those of `clevrskills benchmark`.
+    """Return the submission of a run, or of the runs of `clevrskills benchmark`.
 
     Args:
-        root: Folder of the run, or of the folders of the runs.
+        root: Run folder, or parent of the run folders.
         name: Name of the policy; empty: the label of the run.
-        by: Who hands it in.
-        link: Address of a page of the policy.
-        note: Further remarks.
-        track: What the policy has learned from, where the run does not say it.
-        trained_on: What of the suite it was trained on, where the run does not say it.
+        by: Authors.
+        link: Web page of the policy.
+        note: Remarks.
+        track: Training data, if the run does not declare it.
+        trained_on: Tasks that the policy was trained on, if the run does not declare them.
 
     Raises:
-        ClevrSkillsError: It can't be handed in: episodes were drawn, left out in the middle, or
-            ended in errors, settings differ from the protocol, or something is not declared.
+        ClevrSkillsError: Episodes were sampled, are missing or ended in errors, settings deviate
+            from the protocol, or a declaration is missing.
     """
     roots = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))}
     if (root / RUN_FILE).is_file() or not roots:
@@ -83,7 +83,7 @@ def pack(
         if len(values | ({given} - {""})) > 1:
             listed = " and ".join(map(repr, sorted(values)))
             raise ClevrSkillsError(
-                f"--{option.replace('_', '-')} {given}: the run says {listed} itself"
+                f"--{option.replace('_', '-')} {given}: the run declares {listed}"
             )
         about[option] = given or next(iter(values), "")
     labeled = replace(first, track=about["track"], trained_on=about["trained_on"])
@@ -107,7 +107,7 @@ def pack(
 
 
 def _named(run: Run, suite: Suite) -> Run:
-    """Return a run with the name of the protocol's cell whose settings it has, if it names none."""
+    """Return a run with the name of the cell of the protocol that it matches."""
     protocol = protocol_of(suite)
     if run.protocol or protocol is None:
         return run
@@ -116,11 +116,7 @@ def _named(run: Run, suite: Suite) -> Run:
 
 
 def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> SubmittedRun:
-    """Return what is handed in of a run.
-
-    Raises:
-        ClevrSkillsError: It can't be handed in.
-    """
+    """Return the run of a submission."""
     lines, latest = [*all_results(root)], [*read_results(root)]
     check_lines(root, lines)
     results = judged(latest, run.accept_restarts)
@@ -149,7 +145,7 @@ def _outcomes(
             continue
         if [r.index for r in mine] != [*range(len(mine))]:
             raise ClevrSkillsError(
-                f"{name}: the episodes are not the first {len(mine)}: let the run end"
+                f"{name}: the episodes are not the first {len(mine)}: complete the run"
             )
         letters = "".join(SOLVED if r.success_at_end else FAILED for r in mine)
         hashes = episodes_hash([r.episode for r in mine])
@@ -157,17 +153,17 @@ def _outcomes(
 
 
 def _without_folder(policy: str) -> str:
-    """Return the name of a policy without the folder of its file, which is of no interest."""
+    """Return the name of a policy without the folder of its file."""
     scheme, colon, target = policy.partition(":")
     return f"{scheme}:{Path(target).name}" if colon and Path(target).is_absolute() else policy
 
 
 def _model(run: Run, results: Sequence[EpisodeResult]) -> dict[str, Any]:
-    """Return what a row says of a language model; empty: the policy asks none."""
+    """Return the data of a language model; empty for other policies."""
     if not run.policy.startswith(LANGUAGE_MODEL):
         return {}
     given, used = run.policy_args, Counter[str]()
-    for result in results:  # also those that ended in errors, which were paid for
+    for result in results:  # including errors, which were paid for
         used.update(result.usage)
     return {
         "model": given["model"],

@@ -1,4 +1,4 @@
-"""Verification of submissions by fresh episodes, and by transcripts of language models."""
+"""Verification of submissions by fresh episodes and by transcripts of language models."""
 
 from __future__ import annotations
 
@@ -39,51 +39,41 @@ from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import cpu_features, locked, versions
 
 BADGES = ("self-reported", "fresh", "fresh, weights held")
-"""Evidence behind a row of the leaderboard: the file alone, fresh episodes on a server of the
-authors, or fresh episodes with weights that the verifier holds."""
+"""Evidence for a row of the leaderboard: the file only, fresh episodes on a server of the authors,
+or fresh episodes with weights held by the verifier."""
 SECRET_BITS = 64
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Record of a verification, kept beside the file."""
+    """Record of a verification."""
 
     digest: str  # digest of the submission
     badge: str  # one of :data:`BADGES`
-    # the verifier's success rate and its Wilson 95 % interval, by cell and number
+    # the verifier's success rate and Wilson 95 % interval, by cell and number
     rates: Mapping[str, Mapping[str, Sequence[float]]]
-    fresh: int  # fresh episodes
-    fresh_solved: int  # those of them that are solved
-    transcripts: int  # transcripts that were scored again
-    lost: int  # those of them that are solved in the file alone
+    fresh: int  # number of fresh episodes
+    fresh_solved: int  # number of solved fresh episodes
+    transcripts: int  # number of transcripts scored again
+    lost: int  # number of transcripts solved in the file only
     seed: int  # seed of the fresh episodes
-    # names of the tests that refuse the file, see
-    # :func:`~clevrskills.evaluation.submission.inflation.judge`; ``transcripts``: one is not solved
-    # that is in the file, on the same kind of machine
+    # tests that reject the file, see :func:`~clevrskills.evaluation.submission.inflation.judge`;
+    # ``transcripts``: a transcript solved in the file only, on the same kind of machine
     failed: Sequence[str]
     p: Mapping[str, float]  # p-value of each test
-    isolated: bool  # whether the policy ran in a process of its own
-    privileged: bool  # whether it was given the environment, or the identity of episodes
-    date: str  # date, ISO 8601
-    # of Python and of the packages that shape an episode
+    isolated: bool  # whether the policy ran in a separate process
+    privileged: bool  # whether it had access to the environment or episode ids
+    date: str  # ISO 8601
+    # versions of Python and of the packages that affect episodes
     versions: Mapping[str, str | None] = field(default_factory=versions)
     cpu: str = field(default_factory=cpu_features)  # vendor and vector instructions of the CPU
 
 
 class Verifier:
-    """Verifier that evaluates the policy of a submission again.
-
-    Args:
-        found: The submission.
-        policy: The policy, as the verifier names it.
-        policy_args: Its arguments as options, in place of those of the file.
-        folder: Folder for what is evaluated.
-        seed: What the episodes are drawn from; ``None``: new random bits.
-        workers: Number of processes.
-        controller: The policy that carries out its commands, as the verifier names it.
+    """Verifier that evaluates the policy of a submission again; see :func:`verify`.
 
     Raises:
-        ClevrSkillsError: The file is of a controller, and none is named, or the other way round.
+        ClevrSkillsError: Only the file or only the verifier has a controller.
     """
 
     def __init__(
@@ -101,14 +91,14 @@ class Verifier:
         self._controller = controller
         for cell in found.cells.values():
             if bool(own := cell.run["controller"]) != bool(controller):
-                raise ClevrSkillsError(f"--controller {controller}; the file says {own or 'none'}")
+                raise ClevrSkillsError(f"--controller {controller}; the file has {own or 'none'}")
         self.suite = load_suite(found.suite)
         self.seed = secrets.randbits(SECRET_BITS) if seed is None else seed
         self.runs: dict[str, Run] = {}
 
     def fresh(self, count: int) -> dict[str, list[EpisodeResult]]:
-        """Evaluate fresh episodes, as many of each task and split of the file, by cell: drawn from
-        the seed and screened like frozen ones.
+        """Sample, screen and evaluate fresh episodes of each task and split; return their results
+        by cell.
         """
         folder = self._folder / "episodes"
         folder.mkdir()
@@ -133,12 +123,7 @@ class Verifier:
     def _evaluate(
         self, cell: str, refs: Sequence[EpisodeRef], folder: str, suite: Suite
     ) -> list[EpisodeResult]:
-        """Evaluate episodes as those of a cell were.
-
-        Raises:
-            ClevrSkillsError: The policy can't be made, is not that of the file, or an episode ended
-                in an error.
-        """
+        """Evaluate episodes with the settings of a cell."""
         root, run = self._folder / folder, self._found.cells[cell].run
         request = make_request(self._arguments(run, refs[0], root), suite)
         shown = {k: tuple(v) if isinstance(v, list) else v for k, v in run["observation"].items()}
@@ -147,7 +132,7 @@ class Verifier:
         files, own = (sorted(of.values()) for of in (run["content"], config.run.content))
         if files and own and files != own:
             named = ", ".join(config.run.content)
-            raise ClevrSkillsError(f"the content of {named} is not that of the submission's policy")
+            raise ClevrSkillsError(f"the content of {named} differs from the submitted policy's")
         root.mkdir(parents=True)
         with locked(root):
             outcome = evaluate(replace(request, config=config, episodes=tuple(refs)), None)
@@ -157,26 +142,20 @@ class Verifier:
         return list(read_results(root))
 
     def _arguments(self, run: Mapping[str, Any], ref: EpisodeRef, out: Path) -> EvaluateArgs:
-        """Return what the evaluation of an episode was asked for, but for what was shown."""
-        arguments = {**run["policy_args"], **self._given}
+        """Return the arguments of an evaluation, without observation options."""
+        same = ("robot", "criteria", "interface", "feedback", "stop", "wording", "chunk")
         return EvaluateArgs(
+            **{name: run[name] for name in same},
             policy=self._policy,
+            policy_arg=_options({**run["policy_args"], **self._given}),
             track=self._found.track,
             suite=self._found.suite,
             tasks=(ref.task,),
             split=(ref.split,),
             episodes=1,
             out=out,
-            robot=run["robot"],
-            criteria=run["criteria"],
-            interface=run["interface"],
-            feedback=run["feedback"],
-            stop=run["stop"],
-            wording=run["wording"],
             noise=run["noise"] or None,
-            chunk=run["chunk"],
             strict_actions=not run["clip"],
-            policy_arg=_options(arguments),
             controller=self._controller or None,
             controller_arg=_options(run["controller_args"]),
             workers=self._workers,
@@ -197,21 +176,21 @@ def verify(
     transcripts: Path | None = None,
     controller: str = "",
 ) -> Verification:
-    """Evaluate the policy of a submission on fresh episodes, and test the file against them.
+    """Evaluate the policy of a submission on fresh episodes and test the file against the results.
 
     Args:
-        found: The submission, which was checked.
-        policy: The policy, as the verifier names it; the file's might name code.
-        policy_args: Its arguments as options.
-        fresh: Fresh episodes of each task and split.
-        seed: Seed of the episodes; ``None``: new random bits.
+        found: The checked submission.
+        policy: Policy named by the verifier; the file's might name code.
+        policy_args: Arguments of the policy as options, overriding those of the file.
+        fresh: Fresh episodes per task and split.
+        seed: Seed of the episodes; ``None``: random bits.
         workers: Number of processes.
-        transcripts: Folder of a run with transcripts, whose episodes are scored again.
-        controller: The policy that carries out its commands, as the verifier names it.
+        transcripts: Folder of a run whose transcripts are scored again.
+        controller: Policy that executes the commands, named by the verifier.
 
     Raises:
-        ClevrSkillsError: The policy can't be made, an episode ended in an error, or a transcript is
-            missing.
+        ClevrSkillsError: The policy cannot be created or differs from that of the file, an episode
+            ended in an error, or a transcript is missing.
     """
     with tempfile.TemporaryDirectory() as name:
         verifier = Verifier(found, policy, policy_args, Path(name), seed, workers, controller)
@@ -242,7 +221,7 @@ def verify(
 
 
 def lost_of(cell: SubmittedRun, results: Sequence[EpisodeResult]) -> int:
-    """Return the number of results that are solved in the file alone."""
+    """Return the number of results that are solved in the file only."""
     return sum(
         cell.tasks[frozen_name(r.task, r.split)].outcomes[r.index] == SOLVED
         and not r.success_at_end
@@ -253,7 +232,7 @@ def lost_of(cell: SubmittedRun, results: Sequence[EpisodeResult]) -> int:
 def outcomes_of(
     found: Submission, fresh: Mapping[str, Sequence[EpisodeResult]]
 ) -> dict[str, Outcomes]:
-    """Return the outcomes of each task and split, by ``<cell>/<task>_<split>``."""
+    """Return the outcomes by ``<cell>/<task>_<split>``."""
     outcomes = {}
     for cell, of in found.cells.items():
         new: dict[str, list[bool]] = {}
@@ -265,9 +244,7 @@ def outcomes_of(
 
 
 def numbers(found: Submission, suite: Suite) -> dict[str, list[str]]:
-    """Return the names of the outcomes of each headline number that the file has, by
-    ``<cell>/<number>``.
-    """
+    """Return the names of the outcomes of each headline number by ``<cell>/<number>``."""
     return {
         f"{cell}/{name}": [f"{cell}/{key}" for key in keys]
         for cell, of in found.cells.items()
@@ -277,9 +254,8 @@ def numbers(found: Submission, suite: Suite) -> dict[str, list[str]]:
 
 
 def same_machine(cell: SubmittedRun, run: Run) -> bool:
-    """Return whether a run of a file and one of the verifier were on the same kind of machine, with
-    the same versions, among them those of the planner, and the same renderer. With a PyTorch that
-    may use a GPU that is not known.
+    """Return whether a run of a file and one of the verifier had the same CPU type, renderer and
+    package versions; unknown with a PyTorch that may use a GPU.
     """
     names = ("cpu", "renderer", "versions")
     known = bool(run.cpu) and str(run.versions.get("torch")).endswith("+cpu")
@@ -287,18 +263,15 @@ def same_machine(cell: SubmittedRun, run: Run) -> bool:
 
 
 def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]:
-    """Score the transcripts of a submission again, without a model; episodes that are not solved
-    need none.
+    """Score the transcripts of a submission again, without a model; return the results by cell.
 
     Args:
         found: The submission.
-        root: Folder of the run, or of the folders of its cells.
-
-    Returns:
-        Results by cell.
+        root: Run folder, or parent of the folders of the cells.
 
     Raises:
-        ClevrSkillsError: One is missing, damaged, or of another episode.
+        ClevrSkillsError: A transcript is missing for a solved episode, damaged, or of another
+            episode.
     """
     suite, results = load_suite(found.suite), dict[str, list[EpisodeResult]]()
     with Display("transcripts", sum(cell.count for cell in found.cells.values())) as display:
@@ -317,7 +290,7 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
                             f"{folder} has no transcript of {ref.id}: name the folder of the run"
                         )
                     if read_transcript(path)[0] != ref:
-                        raise ClevrSkillsError(f"{path} is of another episode than {ref.id}")
+                        raise ClevrSkillsError(f"{path} is not a transcript of {ref.id}")
                     if edited := edited_replies(suite, run.interface, path):
                         raise ClevrSkillsError(f"{path}: {next(iter(edited))} is not in its reply")
                     results[name].append(score_transcript(envs, path, "step limit"))
@@ -328,7 +301,7 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
 def _rates(
     found: Submission, suite: Suite, outcomes: Mapping[str, Outcomes]
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the verifier's rates, by cell and number."""
+    """Return the verifier's rates by cell and number."""
     rates: dict[str, dict[str, list[float]]] = {}
     for name, keys in numbers(found, suite).items():
         tasks = [outcomes[key] for key in keys]
@@ -341,5 +314,5 @@ def _rates(
 
 
 def _options(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return arguments of a policy as they are given on the command line."""
+    """Return arguments of a policy as command-line values."""
     return tuple(f"{name}={to_json(value)}" for name, value in arguments.items())

@@ -34,7 +34,7 @@ def test_axes_a_policy_cannot_act_along_are_left_out_and_told(tmp_path, capfd):
     ]
     assert main(arguments) == 1
     told = capfd.readouterr()
-    assert "embodiment 1 is left out: " in told.err and "6 numbers of qpos, not 7" in told.err
+    assert "embodiment 1 is skipped: " in told.err and "6 numbers of qpos, not 7" in told.err
     (drop,) = json.loads(told.out)["axes"]
     assert drop["axes"] == "robot_start 3" and drop["pairs"] == 1
     assert (tmp_path / "robust" / "report" / "report.html").exists()

@@ -95,7 +95,7 @@ def test_a_run_stops_when_enough_is_known(
     assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0, "it takes no part"
     assert len(list(read_results(root))) == len(before) + 1
     assert evaluate(args_for(root, until_width=0.01), FakeSuite()) == 0
-    assert f"there are {FROZEN}, so that it may not be reached" in capsys.readouterr().err
+    assert f"there are {FROZEN}, so the width may not be reached" in capsys.readouterr().err
     done = [r.id for r in read_results(root)]
     assert len(done) > len(before), "a narrower one goes on"
     for more in ({"tasks": ("reach",)}, {"split": ("test", "train")}):

@@ -77,7 +77,7 @@ def test_a_verification_is_recorded_and_repeated_by_its_seed(
     packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submission", "verify", str(packed)]) == 0
-    assert "in order, self-reported; greedy, 60 episodes: solved" in capsys.readouterr().out
+    assert "valid, self-reported; greedy, 60 episodes: solved" in capsys.readouterr().out
     options = ["--policy", "greedy", "--fresh", "4"]
     record = tmp_path / "greedy.verified.json"
     code, first = verified(capsys, packed, *options, "--out", str(record))
@@ -186,13 +186,13 @@ def set_to(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 GEOMS = ("cell", "tasks", "geoms_base")
 CHANGES = {
-    "a digest that is not its own": (set_to("track", value="open"), False, "digest is another"),
-    "outcomes": (better, True, "rates are not those"),
-    "rates": (set_to("cell", "rates", "solved", value=[1.0, 0.8, 1.0]), True, "rates are not"),
+    "a digest that is not its own": (set_to("track", value="open"), False, "digest does not match"),
+    "outcomes": (better, True, "rates do not match"),
+    "rates": (set_to("cell", "rates", "solved", value=[1.0, 0.8, 1.0]), True, "rates do not"),
     "more outcomes": (longer, True, "not the first 61"),
     "other episodes": (set_to(*GEOMS, "file", value="0" * 64), True, "not the frozen episodes"),
     "chosen episodes": (set_to(*GEOMS, "episodes", value="0" * 64), True, "not the first 60"),
-    "another benchmark": (set_to("cell", "run", "benchmark", value=7), True, "version of the"),
+    "another benchmark": (set_to("cell", "run", "benchmark", value=7), True, "benchmark version"),
     "another suite": (set_to("suite", value="os:path"), True, "unknown suite"),
     "another task": (renamed, True, "has no cubes_base"),
     "laxer criteria": (
@@ -206,10 +206,10 @@ CHANGES = {
     "an address that ends a link": (set_to("link", value="http://x/)<b>"), True, "allowed: http"),
     "a name of two lines": (set_to("name", value="a\nb"), True, "one line"),
     "no episodes": (set_to("cells", value={}), True, "no episodes"),
-    "another version": (set_to("version", value=2), True, "of version 2"),
+    "another version": (set_to("version", value=2), True, "has version 2"),
     "another field": (set_to("extra", value=1), False, "other fields"),
     "another setting": (set_to("cell", "run", "smell", value=1), True, "of a run 'smell'"),
-    "other letters": (set_to(*GEOMS, "outcomes", value="11112222"), False, "not of 0 and 1"),
+    "other letters": (set_to(*GEOMS, "outcomes", value="11112222"), False, "not all 0 or 1"),
 }  # fmt: skip
 
 
@@ -284,7 +284,7 @@ def line(index: int, success: bool = True, **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("about", "told"),
     [
-        ({"seed": 3}, "were drawn"),
+        ({"seed": 3}, "were sampled"),
         ({"axes": {"camera": 3}}, "perturbed"),
         ({"results": [line(0, split="train")]}, "no episodes of split test"),
         ({"criteria": "released"}, "criteria released, not paper"),
@@ -316,7 +316,7 @@ def test_labels_can_be_given_when_a_run_is_packed(
     assert main([*command, "open (tea leaves), pretrained"]) == 0
     assert read_submission(run / "submission.json").track == "open (tea leaves), pretrained"
     assert main(["submission", "pack", str(own_run(tmp_path / "b")), "--track", "open"]) == 2
-    assert "the run says 'standard-100' itself" in capsys.readouterr().err
+    assert "the run declares 'standard-100'" in capsys.readouterr().err
 
 
 def test_restarted_episodes_of_a_run_that_accepts_them_are_failures(tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def test_transcripts_are_scored_again(tmp_path: Path, monkeypatch: pytest.Monkey
             record = verify(here, "zero", fresh=1, transcripts=tmp_path / "run")
         assert (list(record.failed), record.transcripts, record.lost) == (refused, 3, 1)
     paths[0].write_text(paths[1].read_text())
-    with pytest.raises(ClevrSkillsError, match="of another episode"):
+    with pytest.raises(ClevrSkillsError, match="is not a transcript of"):
         transcribed(found, tmp_path / "run")
     paths[0].unlink()
     with pytest.raises(ClevrSkillsError, match="no transcript of geoms_base_000"):
@@ -400,7 +400,7 @@ def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["verify", str(tmp_path / "missing.json")], "there is no file"),
         (["verify", str(tmp_path / "text.json")], "is no submission"),
         (["verify", str(packed), "--name", "x"], "--name is not for verify"),
-        (["verify", str(packed), "--fresh", "2"], "--fresh needs --policy; the file says greedy"),
+        (["verify", str(packed), "--fresh", "2"], "--fresh needs --policy; the file names greedy"),
         (["pack", str(tmp_path), "--fresh", "1"], "--fresh is not for pack"),
         (["pack", str(tmp_path)], "no run"),
     ):
