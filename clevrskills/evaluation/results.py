@@ -173,18 +173,8 @@ class EpisodeResult(Record):
 
 
 _IF_ANY = (
-    "repeat",
-    "drawn",
-    "wording",
-    "usage",
-    "events",
-    "trajectory",
-    "curves",
-    "axes",
-    "twin",
-    "handover",
-    "controller",
-    "later",
+    *("repeat", "drawn", "wording", "usage", "events", "trajectory", "curves"),
+    *("axes", "twin", "handover", "controller", "later"),
 )
 
 

@@ -56,19 +56,8 @@ from clevrskills.jobs.run_folder import check_settings
 
 SAME = (
     *("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed"),
-    "action_limit_s",
-    *(
-        "suite",
-        "interface",
-        "feedback",
-        "stop",
-        "benchmark",
-        "wording",
-        "axes",
-        "noise",
-        "controller",
-        "controller_args",
-    ),
+    *("action_limit_s", "suite", "interface", "feedback", "stop", "benchmark", "wording", "axes"),
+    *("noise", "controller", "controller_args"),
 )
 """Settings that must be equal when a run is continued, besides episodes and observations."""
 ERRORS_DIR, TRACES = "errors", 20

@@ -147,22 +147,16 @@ def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[RunPar
 def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: RunPart) -> EvaluateArgs:
     from clevrskills.core.suite import path_of
 
-    return EvaluateArgs(
-        **part.options,
-        suite=path_of(suite),
-        interface=args.interface,
-        policy=args.policy,
-        policy_arg=args.policy_arg,
-        track=args.track,
-        until_width=args.until_width,
-        workers=args.workers,
-        batch=args.batch,
-        isolate=True,
-        timeout=args.timeout,
-        accept_restarts=args.accept_restarts,
-        label=args.label,
-        out=args.out / part.cell.name,
-    )
+    same = {name: getattr(args, name) for name in _PASSED_ON}
+    out = args.out / part.cell.name
+    return EvaluateArgs(**part.options, **same, suite=path_of(suite), isolate=True, out=out)
+
+
+_PASSED_ON = (
+    *("interface", "policy", "policy_arg", "track", "until_width", "workers", "batch"),
+    *("timeout", "accept_restarts", "label"),
+)
+"""Options with the meaning that they have for ``clevrskills evaluate``."""
 
 
 def _announce(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> None:
@@ -232,26 +226,17 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[RunPart]) ->
     stopped = any(evaluation.run.sequential for evaluation in evaluations)
     submit = shlex.join(["clevrskills", "submission", "pack", str(args.out)])
     submit = "" if args.quick or stopped else submit
+    run = evaluations[0].run
     if args.json:
-        data = {
-            "suite": evaluations[0].run.row,
-            "quick": args.quick,
-            "trained_on": evaluations[0].run.trained_on,
-            "track": evaluations[0].run.track,
-            "numbers": [
-                one.columns() for found in (*(r[2] for r in rows), pooled) for one in found
-            ],
-            "submit": submit,
-        }
-        print(to_json(data, indent=1))
+        numbers = [one.columns() for found in (*(r[2] for r in rows), pooled) for one in found]
+        data = {"suite": run.row, "quick": args.quick, "trained_on": run.trained_on}
+        print(to_json({**data, "track": run.track, "numbers": numbers, "submit": submit}, indent=1))
         return
     if pooled:
-        numbers = " | ".join(one.text for one in pooled)
-        line = f"{evaluations[0].run.row}, {protocol.pooled}: {numbers}"
+        line = f"{run.row}, {protocol.pooled}: {' | '.join(one.text for one in pooled)}"
         console().print(line, highlight=False, markup=False, soft_wrap=True)
     for k, (evaluation, part, found) in enumerate(rows):
-        numbers = " | ".join(one.text for one in found)
-        words = f"{evaluation.run.row}, {part.cell.name}: {numbers}"
+        words = f"{run.row}, {part.cell.name}: {' | '.join(one.text for one in found)}"
         if restarts := sum(result.starts - 1 for result in evaluation.results):
             words += f", {restarts} restarts"
         if args.quick:

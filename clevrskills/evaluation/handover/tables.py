@@ -150,10 +150,9 @@ def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         return []
     data = pd.DataFrame([columns(row) for row in rows])
     rates = {name: heading for name, heading in LEVELS.items() if name != "expected"}
+    changes = {"expected": LEVELS["expected"], **LOSSES}
     levels = pd.DataFrame([_words(row, rates) for row in rows])
-    losses = pd.DataFrame(
-        [_words(row, {"expected": LEVELS["expected"], **LOSSES}, "+") for row in rows]
-    )
+    losses = pd.DataFrame([_words(row, changes, "+") for row in rows])
     if len(evaluations) == 1:
         levels, losses = levels.drop(columns="run"), losses.drop(columns="run")
     return [

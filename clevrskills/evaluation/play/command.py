@@ -118,7 +118,8 @@ def _play(args: PlayArgs, suite: Suite) -> int:
             turn = rollout.step(action)
             turns.append(_entry(interface, rollout, text, turn, args.feedback))
             if not args.json:
-                _print_turn(turns[-1])
+                code = f" {turns[-1]['code']}" if turns[-1]["code"] else ""
+                print(f"{rollout.turns}: {text}:{code} {turns[-1]['message']}".rstrip())
         _show(args, rollout)
 
     if args.browser:
@@ -396,27 +397,19 @@ def _entry(
     }
 
 
-def _print_turn(entry: dict[str, Any]) -> None:
-    code = f" {entry['code']}" if entry["code"] else ""
-    print(f"{entry['turn']}: {entry['action']}:{code} {entry['message']}".rstrip())
-
-
 def _show(args: PlayArgs, rollout: PolicyRollout) -> None:
     """Print the text views."""
-    shown = {} if args.json or args.browser else _views(rollout)
-    for name, view in shown.items():
-        if isinstance(view, str):
-            _print_view(name, view)
-
-
-def _print_view(name: str, text: str) -> None:
     from rich.text import Text
 
-    colored = Text(text)
-    for color in _COLORS:
-        colored.highlight_regex(rf"\b{color} \w+", "dark_orange" if color == "orange" else color)
-    console().print(Text(name, style="italic"))
-    console().print(colored)
+    shown = {} if args.json or args.browser else _views(rollout)
+    for name, view in shown.items():
+        if not isinstance(view, str):
+            continue
+        text = Text(view)
+        for color in _COLORS:
+            text.highlight_regex(rf"\b{color} \w+", "dark_orange" if color == "orange" else color)
+        console().print(Text(name, style="italic"))
+        console().print(text)
 
 
 def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) -> None:

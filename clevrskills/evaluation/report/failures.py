@@ -75,17 +75,9 @@ def _failures(
             for task, count in sorted(tasks.items())
         ]
         most = [f"{task} {count}" for task, count in tasks.most_common(MOST_TASKS)]
-        rest = len(tasks) - len(most)
-        yield (
-            lines,
-            {
-                **where,
-                "failed first by": kind,
-                "episodes": str(kinds[kind]),
-                "of all %": rate.percent(),
-                "tasks": ", ".join(most) + (f", {rest} more" if rest else ""),
-            },
-        )
+        most += [f"{len(tasks) - len(most)} more"] if len(tasks) > len(most) else []
+        words = {**where, "failed first by": kind, "episodes": str(kinds[kind])}
+        yield lines, {**words, "of all %": rate.percent(), "tasks": ", ".join(most)}
 
 
 def _movement(

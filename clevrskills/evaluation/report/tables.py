@@ -158,11 +158,9 @@ def warning_lines(evaluations: Sequence[Evaluation]) -> list[str]:
         part = clipped / max(sum(weights), 1)
         if part <= CLIPPED:
             continue
-        greatest: dict[str, float] = {}
-        for result in results:
-            for label, value in result.greatest.items():
-                greatest[label] = max(value, greatest.get(label, 0.0))
-        most = ", ".join(f"{label} {value:.3g}" for label, value in greatest.items() if value > 1)
+        labels = dict.fromkeys(label for r in results for label in r.greatest)
+        largest = {label: max(r.greatest.get(label, 0.0) for r in results) for label in labels}
+        most = ", ".join(f"{label} {value:.3g}" for label, value in largest.items() if value > 1)
         lines.append(
             f"Warning: {100 * part:.1f} % of the actions of {evaluation.label} were outside "
             f"[-1, 1] and clipped; largest absolute values: {most}."
