@@ -154,7 +154,7 @@ class EpisodeResult(Record):
 
     @property
     def counts(self) -> bool:
-        """Whether the result counts, i.e. is not an infrastructure error."""
+        """``True`` unless the result is an infrastructure error."""
         return self.cause != ERROR
 
     @property

@@ -85,7 +85,7 @@ class SubgoalSchedule:
 
     @property
     def achieved(self) -> bool:
-        """Whether the policy has achieved the leaf of its part; with the full prompt, it may do
+        """``True`` if the policy has achieved the leaf of its part; with the full prompt, it may do
         another leaf first.
         """
         if self._part.kind != "leaf":

@@ -46,7 +46,7 @@ class Kept(Screening[PerturbedEpisode, ScreeningVerdict]):
 
     @property
     def is_open(self) -> bool:
-        """Whether more episodes must be screened."""
+        """``True`` if more episodes must be screened."""
         good = sum(not self.results[k].reason for k in range(len(self.twins)) if k in self.results)
         return good < self.count
 
