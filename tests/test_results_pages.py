@@ -118,7 +118,7 @@ def test_runs_are_added_to_the_tables_of_learned_policies(
     learned.FOLDER.mkdir()
     learned.keep(tmp_path / "runs")
     assert sorted(path.name for path in learned.FOLDER.iterdir()) == [
-        *("compact-camera-3-train-4.json", "compact-train-3.json")
+        *("compact-camera-3-train.json", "compact-train.json")
     ]
     found, _ = learned.read()
     assert found["compact", ""].outcomes["pick_train"] == "110"

@@ -1,5 +1,5 @@
-"""Tables of docs/training_results.md: success rates, robustness and predicted positions of learned
-policies.
+"""Tables of docs/training_results.md: success rates, perturbations, splits and predicted positions
+of learned policies.
 
 Success rates come from submissions of the leaderboard and from results/learned, which has a file
 for each run of ``clevrskills evaluate``, ``benchmark`` or ``robustness`` that ``docs/build.py
@@ -21,7 +21,7 @@ import numpy as np
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import load_suite
 from clevrskills.evaluation.results import RUN_FILE, read_results, read_run
-from clevrskills.evaluation.statistics import Estimate, paired_difference, share
+from clevrskills.evaluation.statistics import Estimate, difference, paired_difference, share
 from clevrskills.evaluation.submission.document import read_submission
 from clevrskills.jobs.files import to_json
 from clevrskills.suites.clevrskills.published import published
@@ -39,6 +39,7 @@ COLUMNS = (
     *(("L0", "trained"), ("L1", "zero-shot"), ("L2", "zero-shot")),
     *(("L1", "trained"), ("L2", "trained")),
 )
+CRITERIA = "paper"
 MISSING = "-"
 """Outcome of an episode that was not run, or that does not count."""
 
@@ -49,31 +50,27 @@ class Outcomes:
 
     Attributes:
         policy: Its name.
-        axes: Level of each perturbation axis.
+        condition: Perturbation axes with levels, and criteria unlike the protocol's; may be empty.
         files: Hash of the file of frozen episodes, by ``<task>_<split>``.
         outcomes: A letter for each episode of these files, in order: ``1`` solved, ``0`` not.
     """
 
     policy: str
-    axes: Mapping[str, int]
+    condition: str
     files: Mapping[str, str]
     outcomes: Mapping[str, str]
-
-    @property
-    def condition(self) -> str:
-        """Axes and their levels in words."""
-        return ", ".join(f"{axis}:{level}" for axis, level in self.axes.items())
 
 
 def page(text: str) -> str:
     """Return the text of the page with its tables written anew."""
     found, trained_on = read()
-    clean = {one.policy: one for one in found.values() if not one.axes}
+    clean = {one.policy: one for one in found.values() if not one.condition}
     tables = {
         "levels": levels(clean, trained_on),
         "published": published_levels(),
         "tasks": by_task(clean),
         "robustness": robustness(found, clean),
+        "splits": splits(clean),
         "positions": positions(),
     }
     return PART.sub(lambda m: f"{m[1]}\n\n{tables[m[2]]}\n\n{m[3]}", text)
@@ -91,11 +88,11 @@ def keep(folder: Path) -> None:
             name: "".join(of.get(k, MISSING) for k in range(max(of) + 1))
             for name, of in indexed.items()
         }
-        one = Outcomes(_name(run.policy), run.axes, run.episodes, outcomes)
-        splits = sorted({_of(name)[1] for name in outcomes})
-        axes = [f"{axis}-{level}" for axis, level in run.axes.items()]
-        episodes = max(map(len, outcomes.values()))
-        file = FOLDER / f"{'-'.join([one.policy, *axes, *splits, str(episodes)])}.json"
+        conditions = [f"{axis}:{level}" for axis, level in run.axes.items()]
+        conditions += [f"criteria:{run.criteria}"] * (run.criteria != CRITERIA)
+        one = Outcomes(_name(run.policy), ", ".join(conditions), run.episodes, outcomes)
+        about = [one.policy, *conditions, *sorted({_of(name)[1] for name in outcomes})]
+        file = FOLDER / f"{'-'.join(about).replace(':', '-')}.json"
         file.write_text(to_json(asdict(one), indent=1) + "\n", encoding="utf-8")
 
 
@@ -108,7 +105,7 @@ def read() -> tuple[dict[tuple[str, str], Outcomes], dict[str, str]]:
             if found.suite == "clevrskills" and cell.run["interface"] == "delta":
                 files = {name: of.file for name, of in cell.tasks.items()}
                 outcomes = {name: of.outcomes for name, of in cell.tasks.items()}
-                runs.append(Outcomes(_name(cell.run["policy"]), {}, files, outcomes))
+                runs.append(Outcomes(_name(cell.run["policy"]), "", files, outcomes))
                 trained_on[runs[-1].policy] = found.trained_on
     for path in sorted(FOLDER.glob("*.json")):
         runs.append(Outcomes(**json.loads(path.read_text(encoding="utf-8"))))
@@ -121,7 +118,7 @@ def read() -> tuple[dict[tuple[str, str], Outcomes], dict[str, str]]:
                 name: max(known.outcomes.get(name, ""), run.outcomes.get(name, ""), key=len)
                 for name in {**known.outcomes, **run.outcomes}
             }
-            run = Outcomes(run.policy, run.axes, {**run.files, **known.files}, outcomes)
+            run = Outcomes(run.policy, run.condition, {**run.files, **known.files}, outcomes)
         merged[key] = run
     return merged, trained_on
 
@@ -178,7 +175,7 @@ def by_task(clean: Mapping[str, Outcomes]) -> str:
 
 
 def robustness(found: Mapping[tuple[str, str], Outcomes], clean: Mapping[str, Outcomes]) -> str:
-    """Return the table of the drops along axes of perturbation, paired with the clean episodes."""
+    """Return the table of the drops in other conditions, paired with the clean episodes."""
     rows = []
     for (policy, condition), run in found.items():
         if condition and policy in clean:
@@ -188,7 +185,29 @@ def robustness(found: Mapping[tuple[str, str], Outcomes], clean: Mapping[str, Ou
             tasks, episodes = len(pairs), sum(map(len, pairs))
             cells = [f"`{policy}`", f"`{condition}`", f"{tasks}", f"{episodes}"]
             rows.append([*cells, before, after, drop])
-    heads = ["policy", "axis:level", "tasks", "pairs", "clean", "perturbed", "drop in points"]
+    heads = ["policy", "condition", "tasks", "pairs", "clean", "changed", "drop in points"]
+    return markdown(heads, rows)
+
+
+def splits(clean: Mapping[str, Outcomes]) -> str:
+    """Return the table of success rates on splits of composition, beside those of the same tasks on
+    ``train``.
+    """
+    rows = []
+    for policy, run in clean.items():
+        names = dict[str, list[str]]()
+        for task, split in map(_of, run.outcomes):
+            if split not in SPLITS and f"{task}_train" in run.outcomes:
+                names.setdefault(split, []).append(task)
+        for split, tasks in sorted(names.items()):
+            pair = [
+                share([_solved(run.outcomes[f"{task}_{name}"]) for task in tasks])
+                for name in (split, "train")
+            ]
+            change = difference(*pair).percent(1, "+")
+            cells = [f"`{policy}`", f"`{split}`", f"{len(tasks)}"]
+            rows.append([*cells, *(rate.percent() for rate in pair), change])
+    heads = ["policy", "split", "tasks", "split, %", "`train`, %", "difference"]
     return markdown(heads, rows)
 
 

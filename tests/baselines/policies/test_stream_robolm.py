@@ -86,7 +86,7 @@ def test_what_a_token_attends_to() -> None:
 
 def actions_of(policy: StreamRoboLM, seen: Observations, prompts: Prompts) -> Tensor:
     """The next actions at each step of whole windows, (B, T, H, 7)."""
-    return policy._predict(policy._known(seen, prompts))[0]
+    return policy._predict(policy._known(seen, prompts))
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)
