@@ -110,7 +110,7 @@ PLAIN = "clean"
 
 
 class _Instance:
-    """An instance, and plans made without seeing it, by the state they expect.
+    """Instance with plans made without images, by the state they expect.
 
     Args:
         episode: The episode.

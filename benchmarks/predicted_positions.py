@@ -37,15 +37,15 @@ LEVEL = "L0"
 
 @dataclass
 class Args:
-    """What is measured."""
+    """Policy and episodes to measure."""
 
     tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks; none: all skills of L0."""
+    """Keys of tasks; default: all skills of L0."""
     checkpoint: str = "zoo/compact-l0"
     split: str = "val"
     episodes: int = 50
     seed: int = 4711
-    """Seed of the first episode; the next ones follow."""
+    """Seed of the first episode; the others follow."""
     out: Path = Path("positions.json")
 
 

@@ -144,8 +144,8 @@ def hashes(task: str, seeds: range) -> dict[str, str]:
 
 
 def step_times(task: str) -> dict[str, float]:
-    """CPU-ms of a step, with its share of a reset every so many steps, by turns with PickCube-v1's
-    from states and with the same kind of action.
+    """Return the CPU-ms per step including regular resets, measured in turn with PickCube-v1 from
+    states with the same kind of action.
     """
     import gymnasium as gym
     import mani_skill.envs  # noqa: F401

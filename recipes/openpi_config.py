@@ -77,8 +77,8 @@ class Demonstrations(config.DataConfigFactory):
 
 
 def training() -> config.TrainConfig:
-    """The configuration; what is not named is openpi's default, as is the learning rate: 2.5e-5
-    with 1000 steps of warm-up and a cosine. State and actions are scaled by their quantiles.
+    """Return the configuration. Other settings are openpi's defaults, including the learning rate:
+    2.5e-5 with 1000 steps of warm-up and a cosine. State and actions are scaled by quantiles.
     """
     variants = {"paligemma_variant": "gemma_2b_lora", "action_expert_variant": "gemma_300m_lora"}
     # As openpi's pi05_libero, at 20 Hz too: chunks of 10 actions, and no state among the words.

@@ -326,7 +326,7 @@ def of_frozen(code: Path) -> Hashes:
 
 @dataclass
 class Side:
-    """One of the two versions: its name, the folder of its package, an empty folder to run in."""
+    """Version of the code: its name, the folder of its package, an empty folder to run in."""
 
     name: str
     code: Path

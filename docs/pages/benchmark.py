@@ -36,8 +36,8 @@ clevrskills benchmark --suite clevrskills --policy my_policy:MyPolicy --track op
 clevrskills submission pack mine
 ```
 
-The same command resumes. Its last line has the numbers to report, with 95 % intervals; `--dry-run` only prints the cost. The
-[leaderboard](leaderboard.md) has all results.
+The same command resumes. Its last line has the numbers to report, with 95 % intervals; `--dry-run` only prints the cost. For what
+other policies reach, see the [leaderboard](leaderboard.md) and [learned policies](training_results.md).
 
 A result declares the policy's [track](datasets.md#standard-datasets) and the tasks it was trained on ({trained_on}; or none).
 

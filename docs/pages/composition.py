@@ -1,5 +1,5 @@
-"""Tables of docs/composition.md, from results of ``clevrskills evaluate --handover`` that are kept
-as results/composition/NAME.
+"""Tables of docs/composition.md, from results of ``clevrskills evaluate --handover`` kept in
+results/composition/NAME.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EPISODES_FILE = "episodes.jsonl"
 
 
 def page(text: str, root: Path) -> str:
-    """Return the text of the page with its tables written anew from unpacked results."""
+    """Return the page with its tables rewritten from unpacked results."""
     folders = [path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))]
     parts = [*known(open_evaluations(folders))]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
@@ -59,7 +59,7 @@ def write(measured: Path | None = None) -> None:
 
 
 def take_in(folder: Path) -> None:
-    """Keep what the page needs of a folder of results."""
+    """Keep the parts of a folder of results that the page needs."""
     kept = FOLDER / folder.name
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
@@ -81,7 +81,7 @@ def take_in(folder: Path) -> None:
 
 @contextmanager
 def unpacked() -> Iterator[Path]:
-    """All that is kept, as folders of results."""
+    """Yield a temporary folder with all kept results, as folders of results."""
     with TemporaryDirectory() as name:
         root = Path(name) / FOLDER.name
         shutil.copytree(FOLDER, root)
@@ -100,7 +100,7 @@ def unpacked() -> Iterator[Path]:
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """What policies of known skill did, above what they must do."""
+    """Yield the table of policies of known skill, with the values of the closed form."""
     lines, coverage = [], []
     for run in runs:
         held = cells = 0
@@ -132,7 +132,7 @@ def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({}))
 def _closed_form(
     run: Evaluation, rows: Sequence[Composition], row: Composition
 ) -> dict[str, float]:
-    """What a policy of known skill must do in a task, or on the mean of those of a level."""
+    """Return the closed form for a policy of known skill on a task, or on the mean of a level."""
     leaves: dict[str, dict[int, int]] = defaultdict(dict)
     for part in run.parts:
         leaves[part.task][part.index] = int(part.handover["leaves"])

@@ -75,7 +75,7 @@ _SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
 @dataclass(frozen=True)
 class Row:
-    """A cell of a submission."""
+    """Cell of a submission."""
 
     found: Submission
     cell: SubmittedRun
@@ -84,7 +84,7 @@ class Row:
 
     @property
     def verified(self) -> Mapping[str, Sequence[float]]:
-        """The verifier's rates, by number."""
+        """Verifier's rates by number."""
         rates: Mapping[str, Sequence[float]] = (self.record or {}).get("rates", {})
         return rates.get(self.name, {})  # type: ignore[return-value]
 

@@ -41,7 +41,7 @@ COLUMNS = (
 )
 CRITERIA = "paper"
 MISSING = "-"
-"""Outcome of an episode that was not run, or that does not count."""
+"""Outcome of an episode that was not run or does not count."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Outcomes:
     """Outcomes of a policy.
 
     Attributes:
-        policy: Its name.
+        policy: Name of the policy.
         condition: Perturbation axes with levels, and criteria unlike the protocol's; may be empty.
         files: Hash of the file of frozen episodes, by ``<task>_<split>``.
         outcomes: A letter for each episode of these files, in order: ``1`` solved, ``0`` not.
@@ -62,7 +62,7 @@ class Outcomes:
 
 
 def page(text: str) -> str:
-    """Return the text of the page with its tables written anew."""
+    """Return the page with its tables rewritten."""
     found, trained_on = read()
     clean = {one.policy: one for one in found.values() if not one.condition}
     tables = {

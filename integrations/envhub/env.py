@@ -1,4 +1,4 @@
-"""ClevrSkills for LeRobot's EnvHub: this file alone makes a repository of it; see README.md.
+"""ClevrSkills for LeRobot's EnvHub, the only file that its repository needs; see README.md.
 
 ``make_env("USER/REPOSITORY", trust_remote_code=True)`` of LeRobot calls :func:`make_env`.
 """
@@ -17,15 +17,14 @@ OPTIONS = ("split", "robot", "size_px", "episodes", "frozen")
 def make_env(
     n_envs: int = 1, use_async_envs: bool = False, cfg: Any = None
 ) -> dict[str, dict[int, VectorEnv]]:
-    """The vector environments: task key -> 0 -> environment.
+    """Return the vector environments: task key -> 0 -> environment.
 
     Args:
-        n_envs: How many environments each has.
-        use_async_envs: Whether each runs in a process of its own.
-        cfg: May have the attributes task, level and cameras, each several names separated by
-            commas, and split, robot, size_px, episodes, frozen, as
-            ``clevrskills.integrations.lerobot_env`` explains them; those that are missing or
-            ``None`` are the defaults: all tasks of level L0, on seen objects.
+        n_envs: Number of environments in each.
+        use_async_envs: Whether each environment runs in its own process.
+        cfg: Optional attributes task, level and cameras (names separated by commas), and split,
+            robot, size_px, episodes, frozen, see ``clevrskills.integrations.lerobot_env``. If
+            missing or ``None``, they have defaults: all tasks of level L0 on seen objects.
     """
     tasks, levels, cameras = (_names(cfg, name) for name in ("task", "level", "cameras"))
     given = {name: getattr(cfg, name, None) for name in OPTIONS}

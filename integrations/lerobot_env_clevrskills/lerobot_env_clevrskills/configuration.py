@@ -1,4 +1,4 @@
-"""The configuration by which LeRobot makes ClevrSkills environments."""
+"""Configuration with which LeRobot creates ClevrSkills environments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
         from clevrskills.integrations.lerobot_env import LeRobotEnv, state_size
         from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
-        for task in _names(self.task):  # what can't be run is refused before anything begins
+        for task in _names(self.task):  # refuse tasks that cannot run before starting
             LeRobotEnv(task, **self.gym_kwargs)
         first = next(iter(load_suite().tasks.values()))
         cameras = _names(self.cameras) or first.cameras
@@ -80,8 +80,8 @@ class ClevrSkillsEnvConfig(EnvConfig):
     def create_envs(
         self, n_envs: int, use_async_envs: bool = False
     ) -> dict[str, dict[int, VectorEnv]]:
-        """The vector environments: task key -> 0 -> environment. An environment whose episode is
-        over waits, without simulating, for the others of its batch.
+        """Return the vector environments: task key -> 0 -> environment. An environment whose
+        episode has ended waits for the others of its batch without simulating.
         """
         from clevrskills.integrations.lerobot_env import make_vector_envs
 
