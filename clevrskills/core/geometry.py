@@ -139,6 +139,17 @@ def rotation_quaternion_np(vector: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis))
 
 
+def rotation_matrices_np(q: NDArray[Any]) -> NDArray[Any]:
+    """Return the rotation matrices (K, 3, 3) of unit quaternions w, x, y, z (K, 4)."""
+    w, x, y, z = q.T
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.array(rows).transpose(2, 0, 1)
+
+
 def compose(a: Tensor, b: Tensor) -> Tensor:
     """Return the composition of pose ``a`` with pose ``b`` given in its frame; each (..., 7)."""
     position = a[..., :3] + rotate(a[..., 3:], b[..., :3])

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import all_levels, all_splits, load_suite, suite_of
+from clevrskills.dataset_tools.layout import (
+    CARD_FILE,
+    CROISSANT_FILE,
+    EPISODES_FILE,
+    IMAGES_FILE,
+    Header,
+)
+from clevrskills.dataset_tools.manifest import KINDS, Attempt, latest_lines, read_manifest
 from clevrskills.dataset_tools.pages import render
+from clevrskills.dataset_tools.storage import shard_paths
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
-    from clevrskills.dataset_tools.layout import Header
-    from clevrskills.dataset_tools.manifest import Attempt
 
 MARK = "<!-- written by `clevrskills card`; remove this line to keep your own changes -->"
 _SIZES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
@@ -43,14 +50,12 @@ def card(args: CardArgs) -> int:
 
 
 def write_card(root: Path) -> Path:
-    """Write ``README.md`` of a dataset, ``episodes.parquet``, which it refers to, and
-    ``croissant.json``; an older card is replaced.
+    """Write ``README.md``, ``episodes.parquet`` and ``croissant.json`` of a dataset; an older card
+    is replaced.
 
     Raises:
-        ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
+        ClevrSkillsError: The folder is not a dataset, or has a README.md written by hand.
     """
-    from clevrskills.dataset_tools.layout import CARD_FILE, CROISSANT_FILE, Header
-
     path, header, lines = root / CARD_FILE, Header.read(root), _made(root)
     text = card_text(root, lines)
     with storage_errors(path):
@@ -79,13 +84,8 @@ def _croissant(root: Path, header: Header, lines: Sequence[Attempt]) -> str:
 
 
 def _made(root: Path) -> list[Attempt]:
-    """Return the line of each episode that is there; of one that stands in no manifest its own.
-
-    Raises:
-        DatasetError: It is not a dataset, is damaged, or an episode is of another make.
-    """
+    """Return the manifest line of each existing episode, or a new one if it has none."""
     from clevrskills.dataset_tools.dataset import Dataset
-    from clevrskills.dataset_tools.manifest import Attempt, latest_lines
 
     dataset, lines = Dataset(root), latest_lines(root)
     dataset.check()
@@ -97,19 +97,9 @@ def _made(root: Path) -> list[Attempt]:
 
 
 def card_text(root: Path, made: Sequence[Attempt] | None = None) -> str:
-    """Return the card in Markdown, with the front matter that the Hugging Face hub reads.
-
-    Args:
-        root: The dataset.
-        made: The line of each episode that is there; ``None``: they are read.
-
-    Raises:
-        DatasetError: It is not a dataset, or is damaged.
+    """Return the card in Markdown, with front matter for the Hugging Face hub; ``made`` has the
+    manifest line of each existing episode, by default they are read.
     """
-    from clevrskills.dataset_tools.layout import IMAGES_FILE, Header
-    from clevrskills.dataset_tools.manifest import KINDS, read_manifest
-    from clevrskills.dataset_tools.storage import shard_paths
-
     header = Header.read(root)
     attempts = {(line.task, line.split, line.seed): line for line in read_manifest(root)}
     made = _made(root) if made is None else made
@@ -157,11 +147,9 @@ def card_text(root: Path, made: Sequence[Attempt] | None = None) -> str:
 
 
 def _write_episodes(root: Path, header: Header, lines: Sequence[Attempt]) -> None:
-    """Write a row for each episode that is there."""
+    """Write a table with a row for each existing episode."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from clevrskills.dataset_tools.layout import EPISODES_FILE
 
     levels = all_levels(load_suite(header.suite or suite_of(sorted({line.task for line in lines}))))
     columns: dict[str, pa.Array] = {
@@ -184,11 +172,7 @@ def _write_episodes(root: Path, header: Header, lines: Sequence[Attempt]) -> Non
 def _rows(
     there: Sequence[Attempt], attempts: Sequence[Attempt], suite: Suite
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the table of tasks and splits, of episodes that are there and all attempts, and that
-    of the failures.
-    """
-    from clevrskills.dataset_tools.manifest import KINDS
-
+    """Return the rows of the tables of tasks and of failures."""
     known = {key: (task.level, task.sentence) for key, task in suite.tasks.items()}
     unknown = "?", "?"
     groups: dict[tuple[str, str, str], tuple[list[Attempt], list[Attempt]]]
@@ -223,7 +207,7 @@ def _rows(
 
 
 def _cameras(root: Path, made: Sequence[Attempt]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the cameras of the first episode of each task and split, by name."""
+    """Return name and metadata of the cameras of the first episode of each task and split."""
     from clevrskills.dataset_tools.dataset import Episode
 
     first = {(line.task, line.split): line.id for line in reversed(made)}
@@ -232,7 +216,7 @@ def _cameras(root: Path, made: Sequence[Attempt]) -> list[tuple[str, dict[str, A
 
 
 def _size(count: float) -> str:
-    """Return bytes in words."""
+    """Return a number of bytes with its unit."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Croissant metadata: what is in a dataset, for search engines and loaders of the format.
+"""Croissant metadata of datasets for search engines and loaders.
 
 See https://docs.mlcommons.org/croissant (1.0), and its fields on responsible use (RAI 1.0).
 """
@@ -54,7 +54,7 @@ _CONTEXT = {
 }
 _TEXT, _WHOLE, _REAL, _FLAG = "sc:Text", "sc:Integer", "sc:Float", "sc:Boolean"
 Columns = Mapping[str, tuple[str, str]]
-"""Type and meaning of each column, by its name."""
+"""Type and meaning of columns, by name."""
 _OWNER: Columns = {
     "episode": (_TEXT, "name of the episode, also its directory"),
     "task": (_TEXT, "key of the task"),
@@ -167,21 +167,21 @@ _PARQUET = {"encodingFormat": "application/x-parquet"}
 
 @dataclass(frozen=True)
 class Records:
-    """Rows of tables."""
+    """Record set of one or several tables."""
 
-    name: str  # of the record set
-    about: str  # what a row is, in words
+    name: str  # name of the record set
+    about: str  # description of a row
     files: str  # a file, or a pattern of files, within the dataset
     columns: Columns
 
     @property
     def kind(self) -> str:
-        """Kind of the resource that they come from."""
+        """Kind of the Croissant resource."""
         return "FileSet" if "*" in self.files else "FileObject"
 
 
 def native_records(header: Header) -> Iterator[Records]:
-    """Yield the records of a dataset of this package, packed or not."""
+    """Yield the record sets of a dataset in the native format."""
     yield Records("episodes", "a row for each episode", EPISODES_FILE, _EPISODES)
     if header.in_turns:
         yield Records("turns", "a row for each turn", f"*/*/{TURNS_FILE}", _TURNS)
@@ -192,15 +192,8 @@ def native_records(header: Header) -> Iterator[Records]:
 def croissant(
     root: Path, header: Header, name: str, description: str, date: str, records: Sequence[Records]
 ) -> str:
-    """Return the metadata of a dataset, as JSON-LD.
-
-    Args:
-        root: Its folder, in which single files of the records are.
-        header: Header of the dataset of this package.
-        name: What it is called.
-        description: What it is, in a sentence.
-        date: When its last episode was made, ISO 8601; empty: it has none.
-        records: What can be read.
+    """Return the metadata of a dataset as JSON-LD; ``date`` is that of the last episode, ISO 8601,
+    or empty.
     """
     data = {
         "@context": _CONTEXT,
@@ -229,7 +222,7 @@ def croissant(
 
 
 def _resource(root: Path, records: Records) -> dict[str, Any]:
-    """Return the files of records."""
+    """Return the resource of a record set."""
     name = f"{records.name}-files"
     data = {"@type": f"cr:{records.kind}", "@id": name, "name": name, **_PARQUET}
     if records.kind == "FileSet":

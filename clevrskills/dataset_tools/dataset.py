@@ -50,21 +50,21 @@ if TYPE_CHECKING:
 
 
 class Episode:
-    """One episode of N control steps; everything is read when it is first asked for.
+    """Episode of N control steps, read lazily.
 
     Frame t and state t show the world after t steps; row t of ``steps`` is the action taken there.
 
     Args:
-        path: Folder of the episode, in which it need not be if it is packed.
-        header: Header of the dataset that it is of.
+        path: Folder of the episode, also if it is packed.
+        header: Header of its dataset.
 
     Attributes:
-        files: Its files by name.
+        files: Files by name.
 
     Raises:
-        DatasetError: There is no episode, here; in any property: a file is missing or damaged, or
-            the episode is not of the make of the dataset.
-        UnknownNameError: In methods that take the name of a camera: it did not film this.
+        DatasetError: There is no episode; in any property: a file is missing or damaged, or the
+            episode contradicts the header.
+        UnknownNameError: In methods that take the name of a camera: it was not recorded.
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
@@ -81,7 +81,7 @@ class Episode:
 
     @property
     def id(self) -> str:
-        """Its name within the dataset, e.g. ``sort/train_00000007``."""
+        """Name within the dataset, e.g. ``sort/train_00000007``."""
         return f"{self.path.parent.name}/{self.path.name}"
 
     @cached_property
@@ -90,15 +90,13 @@ class Episode:
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """Metadata of the episode: task, seed, prompt, goal, scene, segments, key-steps and
-        versions.
-        """
+        """Metadata: task, seed, prompt, goal, scene, segments, key-steps, versions and more."""
         with self._reading(EPISODE_FILE) as file:
             info = dict(json.loads(file.read()))
         for what in self._header.faults(info) if self._header else ():
             raise DatasetError(
-                f"{self.id} is not of the make of its dataset: {what}; `clevrskills check` names "
-                "all such episodes: remove them"
+                f"{self.id} does not match its dataset: {what}; `clevrskills check` lists all such "
+                "episodes: remove them"
             )
         return info
 
@@ -119,8 +117,8 @@ class Episode:
 
     @cached_property
     def turns(self) -> pd.DataFrame:
-        """One row per turn, where turns were recorded; ``views`` and ``texts`` are what was seen
-        before it: names of images and texts by view, as JSON; ``state`` likewise.
+        """One row per turn, if turns were recorded; ``views``, ``texts`` and ``state`` are JSON of
+        what was observed before it.
         """
         return self._read_table(TURNS_FILE)
 
@@ -128,7 +126,7 @@ class Episode:
         """Return the views after ``turn`` turns, by name: images (H, W, 3) uint8, or texts.
 
         Raises:
-            IndexError: There are not so many turns.
+            IndexError: There are fewer turns.
         """
         if not 0 <= operator.index(turn) <= len(self.turns):
             raise IndexError(f"turn {turn}: {self.id} has {len(self.turns)}")
@@ -145,12 +143,12 @@ class Episode:
 
     @property
     def actions(self) -> np.ndarray:
-        """(N, A) float32; what they mean is ``action_spec`` of ``info``."""
+        """(N, A) float32, described by ``action_spec`` of ``info``."""
         return self._column("action")
 
     @property
     def unlearned(self) -> np.ndarray:
-        """(N,) bool: the steps of an attempt that was given up, and those of a policy."""
+        """(N,) bool: steps of failed attempts, and those of a policy."""
         failed: np.ndarray = self.steps["failed"].to_numpy()
         return failed
 
@@ -161,14 +159,14 @@ class Episode:
 
     @cached_property
     def states(self) -> np.ndarray:
-        """(N + 1, S), exactly as they were in the simulator."""
+        """(N + 1, S) states of the simulator."""
         with self._reading(STATES_FILE) as file:
             with np.load(io.BytesIO(file.read()), allow_pickle=False) as arrays:
                 return np.asarray(arrays["states"])
 
     @property
     def object_poses(self) -> np.ndarray:
-        """Pose of each of ``objects`` at every state: position in metres and quaternion w, x, y, z,
+        """Poses of ``objects`` at every state: position (m) and quaternion w, x, y, z,
         (N + 1, K, 7) float32.
         """
         poses = self._column("object_poses")
@@ -177,16 +175,16 @@ class Episode:
 
     @property
     def objects(self) -> list[dict[str, Any]]:
-        """The bodies of the scene: ``key``, ``name``, ``shape``, ``texture``, ``static``, ``role``
-        (``goal``: it plays a part in the task, or ``distractor``).
+        """Bodies of the scene: ``key``, ``name``, ``shape``, ``texture``, ``static``, ``role``
+        (``goal`` or ``distractor``).
         """
         return list(self.info["objects"])
 
     @property
     def nodes(self) -> list[dict[str, Any]]:
-        """The goal tree, each node before its parts: ``path``, ``predicate``, ``depth``, ``leaf``
-        (its index among the leaves or ``None``), ``text``, ``plain``; columns ``holds`` and
-        ``terms`` of ``steps`` are in this order.
+        """Nodes of the goal tree, parents first: ``path``, ``predicate``, ``depth``, ``leaf``
+        (index among the leaves or ``None``), ``text``, ``plain``; columns ``holds`` and ``terms``
+        of ``steps`` are in this order.
         """
         return list(self.info["nodes"])
 
@@ -196,11 +194,10 @@ class Episode:
         return list(self.info["state_layout"])
 
     def proprioception(self, name: str) -> np.ndarray:
-        """Return a measurement of the robot at every state, (N + 1, ...), e.g. ``qpos`` or
-        ``ee_pose``.
+        """Return a measurement at every state, (N + 1, ...), e.g. ``qpos`` or ``ee_pose``.
 
         Raises:
-            UnknownNameError: There is no such measurement.
+            UnknownNameError: An unknown measurement.
         """
         final = self.info["final"]["proprioception"]
         if name not in final:
@@ -210,18 +207,18 @@ class Episode:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Names of the measurements that are true or false."""
+        """Names of the boolean measurements."""
         measured = self.info["final"]["proprioception"]
         return tuple(name for name, value in measured.items() if isinstance(value, bool))
 
     @cached_property
     def suite(self) -> Suite:
-        """The suite that it names, or else that has its task; the default one if none has."""
+        """The suite named in ``info``, else that of its task, else the default one."""
         return load_suite(self.info.get("suite") or suite_of([self.info["task"]]))
 
     @property
     def cameras(self) -> tuple[str, ...]:
-        """Names of the cameras that were filmed with."""
+        """Names of the recorded cameras."""
         return tuple(self.info["cameras"])
 
     def video_file(self, camera: str) -> StoredFile:
@@ -240,36 +237,35 @@ class Episode:
         """Return the frame of a camera after ``step`` steps, (H, W, 3) uint8.
 
         Raises:
-            IndexError: There is no such step.
+            IndexError: ``step`` is out of range.
         """
         from clevrskills.sim.render.video import read_frame
 
         return read_frame(self.video_file(camera), step)
 
     def boxes(self, camera: str) -> np.ndarray:
-        """Return the box of each object in each frame of a camera: x_min, y_min, x_max, y_max in
-        pixels, the maxima exclusive, four times -1 for what is not in the image; (N + 1, K, 4)
-        int16.
+        """Return the bounding boxes of the objects in each frame of a camera: x_min, y_min, x_max,
+        y_max in pixels, the maxima exclusive, -1 outside the image; (N + 1, K, 4) int16.
         """
         return self._annotation(camera, "boxes").reshape(len(self) + 1, len(self.objects), 4)
 
     def visible(self, camera: str) -> np.ndarray:
-        """Return share of each object's silhouette that each frame shows, (N + 1, K) float32."""
+        """Return the visible share of each object's silhouette, (N + 1, K) float32."""
         return self._annotation(camera, "visible")
 
     def extrinsics(self, camera: str) -> np.ndarray:
-        """Return world to camera coordinates (x right, y down, z ahead), (N + 1, 3, 4) float32."""
+        """Return the extrinsic matrices (x right, y down, z ahead), (N + 1, 3, 4) float32."""
         return self._annotation(camera, "extrinsic").reshape(-1, 3, 4)
 
     def depth(self, camera: str) -> np.ndarray:
-        """Return the depth in every frame of a camera, in millimetres along the optical axis, 0
-        where nothing is within range; (N + 1, H, W) uint16.
+        """Return the depth of a camera along the optical axis in mm, 0 out of range; (N + 1, H, W)
+        uint16.
         """
         return self._lossless(camera, "depth")
 
     def segmentation(self, camera: str) -> np.ndarray:
-        """Return the segmentation of each frame of a camera: 0 background, 1 + k object k, 254 the
-        table, 255 the robot; (N + 1, H, W) uint8.
+        """Return the segmentation of a camera: 0 background, 1 + k object k, 254 table, 255 robot;
+        (N + 1, H, W) uint8.
         """
         return self._lossless(camera, "segmentation")
 
@@ -284,8 +280,8 @@ class Episode:
         return dict(zip(names, self._named(names.values()), strict=True))
 
     def images(self) -> dict[str, np.ndarray]:
-        """Return all single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8;
-        views of numbers (H, W) float32.
+        """Return the images of prompt, key-steps and turns by name, (H, W, 3) uint8, or (H, W)
+        float32 for numeric views.
         """
         if IMAGES_FILE not in self.files and not self.cameras:
             return {}
@@ -301,7 +297,7 @@ class Episode:
             raise DatasetError.of(self.path / IMAGES_FILE, error) from error
 
     def turn_images(self) -> dict[str, bytes]:
-        """Return the images of turns as they are kept, by name."""
+        """Return the encoded images of turns by name."""
         if not self.has_turns or IMAGES_FILE not in self.files:
             return {}
         table = self._read_table(IMAGES_FILE)
@@ -310,17 +306,17 @@ class Episode:
 
     @property
     def keysteps(self) -> list[dict[str, Any]]:
-        """States with a sub-goal newly reached: ``index``, ``step``, ``subgoal``, ``image``."""
+        """States that newly achieve a subgoal: ``index``, ``step``, ``subgoal``, ``image``."""
         return list(self.info["keysteps"])
 
     def keystep_images(self) -> list[np.ndarray]:
-        """Return images of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
+        """Return the images of the key-steps, each (H, W, 3) uint8; empty without cameras."""
         return self._named([k["image"] for k in self.keysteps if k["image"]])
 
     @property
     def segments(self) -> dict[str, list[dict[str, Any]]]:
-        """Runs of steps with the same ``subtask`` or ``instruction``: start, stop, text, plain, and
-        predicate, skill, attempt and so on where they are the same throughout.
+        """Runs of steps with equal ``subtask`` or ``instruction``: start, stop, text, plain, and
+        labels that are constant within the run.
         """
         return dict(self.info["segments"])
 
@@ -329,7 +325,6 @@ class Episode:
         return np.stack(values) if values.dtype == object else values
 
     def _named(self, names: Collection[str]) -> list[np.ndarray]:
-        """Return single images by their names."""
         images = self.images() if names else {}
         if missing := [name for name in names if name not in images]:
             raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: it lacks {missing[0]}")
@@ -349,11 +344,11 @@ class Episode:
         file = self._file(name)
         try:
             yield file
-        except Exception as error:  # zipfile, zlib, numpy and pyarrow raise what they like
+        except Exception as error:  # zipfile, zlib, numpy and pyarrow raise many types
             raise DatasetError.of(file, error) from error
 
     def _annotation(self, camera: str, what: str) -> np.ndarray:
-        self.video_file(camera)  # raises if there is no such camera
+        self.video_file(camera)  # raises for an unknown camera
         return np.stack(self.cameras_table[f"{camera}/{what}"].to_list())
 
     def _lossless(self, camera: str, what: str) -> np.ndarray:
@@ -367,37 +362,36 @@ class Episode:
 
 
 def _pixels(image: Any) -> np.ndarray:
-    """Return an image (H, W, 3) uint8; one of numbers as they are, (H, W) float32."""
     return np.asarray(image if image.mode == "F" else image.convert("RGB"))
 
 
 def checked(episodes: Iterable[Episode]) -> Iterator[Episode]:
-    """Yield episodes that are of the make of their dataset; each camera has one size.
+    """Yield episodes after checking that they match their dataset and have cameras of one size.
 
     Raises:
-        DatasetError: One is not, or is damaged.
+        DatasetError: An episode does not match, or is damaged.
     """
     sizes: dict[str, tuple[tuple[int, int], str]] = {}
     for episode in episodes:
         for camera, about in episode.info.get("cameras", {}).items():
             size = about["width"], about["height"]
             before, other = sizes.setdefault(camera, (size, episode.id))
-            if size != before and "orthographic_m" not in about:  # of that, the scale matters
+            if size != before and "orthographic_m" not in about:  # its scale matters instead
                 raise DatasetError(
-                    f"{episode.id} is not of the make of its dataset: {camera}: {size} pixels, but "
+                    f"{episode.id} does not match its dataset: {camera}: {size} pixels, but "
                     f"{before} in {other}; remove one"
                 )
         yield episode
 
 
 class Dataset(Sequence[Episode]):
-    """The episodes of a dataset, sorted by task, split and seed.
+    """Episodes of a dataset, sorted by task, split and seed.
 
     Args:
         path: Folder of the dataset.
 
     Raises:
-        DatasetError: It is not a dataset.
+        DatasetError: The folder is not a dataset.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -416,7 +410,7 @@ class Dataset(Sequence[Episode]):
         return iter(self._episodes)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the episode with a number; for a slice, a list of them."""
+        """Return an episode by index, or a list for a slice."""
         return self._episodes[index]
 
     @property
@@ -425,10 +419,10 @@ class Dataset(Sequence[Episode]):
         return tuple(episode.id for episode in self)
 
     def episode(self, name: str) -> Episode:
-        """Return the episode with a name, e.g. ``sort/train_00000007``.
+        """Return an episode by name, e.g. ``sort/train_00000007``.
 
         Raises:
-            UnknownNameError: There is none; a few names that exist are given.
+            UnknownNameError: There is no such episode.
         """
         for episode in self:
             if episode.id == name:
@@ -444,10 +438,10 @@ class Dataset(Sequence[Episode]):
         level: str | None = None,
         success: bool | None = None,
     ) -> Self:
-        """Return the part of the dataset that fits; ``None`` fits everything.
+        """Return the episodes that match all given values.
 
         Raises:
-            ClevrSkillsError: A value is neither one name nor, of ``success``, true or false.
+            ClevrSkillsError: A value has the wrong type.
         """
         given = {"task": task, "split": split, "level": level, "success": success}
         given = {name: value for name, value in given.items() if value is not None}
@@ -460,16 +454,15 @@ class Dataset(Sequence[Episode]):
         return part
 
     def check(self) -> None:
-        """Check that all episodes are of the make that the header says; what is packed was checked
-        then.
+        """Check that all episodes match the header; those in shards were checked when packed.
 
         Raises:
-            DatasetError: One is not, or is damaged.
+            DatasetError: An episode does not match, or is damaged.
         """
         packed = packed_episodes(self.path)
         for _ in checked(Episode(e.path, self.header) for e in self if e.id not in packed):
-            continue  # is not kept
+            pass
 
     def failures(self) -> list[Attempt]:
-        """Return the attempts that failed, which have no episode."""
+        """Return the failed attempts, which have no episode."""
         return [line for line in read_manifest(self.path) if not line.success]

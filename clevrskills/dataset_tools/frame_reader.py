@@ -1,4 +1,4 @@
-"""Frames of one video in any order, decoded in as few steps as possible."""
+"""Random access to the frames of a video."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,26 +11,25 @@ from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.jobs.files import StoredFile
 from clevrskills.sim.render.video import ONE_THREAD, open_video
 
-_NEAR = 10  # frames; seeking costs more than decoding so many, the distance of key frames
+_NEAR = 10  # distance of key frames, up to which decoding is faster than seeking
 
 
 class FrameReader:
-    """Reader of a video, which it keeps open. Frames that follow each other are decoded without
-    seeking.
+    """Reader of a video, which decodes successive frames without seeking.
 
     Args:
         file: The video.
-        size: Width and height in pixels to scale to, by area; ``None``: as filmed.
+        size: Width and height of scaled frames in pixels; ``None``: as recorded.
 
     Raises:
-        DatasetError: It is missing or damaged, here or in any method.
+        DatasetError: The video is missing or damaged, here or in any method.
     """
 
     def __init__(self, file: StoredFile | Path, size: tuple[int, int] | None = None) -> None:
         self.file, self.size = file, size
         self._container = open_video(file)
         if not self._container.streams.video:
-            raise DatasetError(f"{file} is not a readable video: it holds none")
+            raise DatasetError(f"{file} is not a readable video: no video stream")
         self._stream = self._container.streams.video[0]
         self._stream.thread_count = 1
         self._reformatter = VideoReformatter()
@@ -50,10 +49,10 @@ class FrameReader:
         self._container.close()
 
     def read(self, indices: Sequence[int]) -> np.ndarray:
-        """Decode frames, (len(indices), H, W, 3) uint8 sRGB; cheapest in rising order.
+        """Decode frames, (len(indices), H, W, 3) uint8 sRGB; fastest in ascending order.
 
         Raises:
-            IndexError: There is no such frame.
+            IndexError: An index is out of range.
         """
         images = {index: self._read(index) for index in dict.fromkeys(indices)}
         return np.stack([images[index] for index in indices])
@@ -74,7 +73,7 @@ class FrameReader:
         except StopIteration:
             raise DatasetError(f"{self.file} is damaged: frame {index} is missing") from None
         width, height = self.size or (self._frame.width, self._frame.height)
-        # its threads would cost more than they give, and hang processes that are forked
+        # threads cost more time than they save, and hang forked processes
         image = self._reformatter.reformat(
             self._frame, width, height, "rgb24", interpolation="AREA", **ONE_THREAD
         )

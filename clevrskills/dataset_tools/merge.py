@@ -1,4 +1,4 @@
-"""``clevrskills merge`` and ``pack``: datasets of one make joined, and episodes put into shards."""
+"""``clevrskills merge`` and ``pack``: join datasets, and put episodes into shards."""
 
 from __future__ import annotations
 
@@ -10,35 +10,50 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from clevrskills.core.episode import RecordedName
+from clevrskills.dataset_tools.layout import MANIFEST_DIR, DatasetError, Header
+from clevrskills.dataset_tools.manifest import Attempt, file_hashes
+from clevrskills.dataset_tools.storage import (
+    EPISODE,
+    INDEX_FILE,
+    SHARDS_DIR,
+    SIZE,
+    START,
+    episode_files,
+    episode_names,
+    file_in_shard,
+    packed_episodes,
+    parse_shard,
+    shard_paths,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least
 from clevrskills.jobs.files import PartialDirectory, remove_whole, storage_errors, write_whole
+from clevrskills.jobs.journal import read_lines
 from clevrskills.jobs.options import Positional
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import write_into
 
 if TYPE_CHECKING:
-    from clevrskills.dataset_tools.layout import Header
-    from clevrskills.dataset_tools.manifest import Attempt
+    from clevrskills.dataset_tools.parquet_join import FooterJoin
 
 SHARD_EPISODES = 1000
 """Episodes of a shard."""
 WRITER = "pack"
 _ENTERED = "merge"
-"""Manifest of the episodes that stood in none."""
+"""Manifest of episodes that had no line."""
 
 
 @dataclass(kw_only=True)
 class MergeArgs:
-    """Join datasets of one make; running it again continues.
+    """Join datasets with equal settings; running it again continues.
 
-    An episode that several of them have, with the same content, is there once.
+    Identical episodes of several datasets are kept once.
     """
 
     datasets: Positional[tuple[Path, ...]]
     """Folders of the datasets."""
     out: Path
-    """Folder of a new dataset, or of one of the same make, which is added to."""
+    """Folder of a new dataset, or of one with equal settings, to which episodes are added."""
     pack: bool = False
     """Put the episodes into shards, as `clevrskills pack` does."""
 
@@ -47,54 +62,41 @@ class MergeArgs:
 class PackArgs:
     """Put the episodes of a dataset into shards, a few large files; running it again continues.
 
-    All commands read shards as they read folders, and an episode keeps its files byte by byte.
+    All commands read shards like folders, and the files of an episode stay equal byte by byte.
     """
 
     dataset: Positional[Path]
-    """Folder of the dataset; it may be written to meanwhile."""
+    """Folder of the dataset; other commands may write to it meanwhile."""
     out: Path | None = None
-    """Folder of the packed dataset; by default the dataset itself, whose folders of episodes are
+    """Folder of the packed dataset; by default the dataset itself, whose episode folders are
     removed once they are in a shard."""
     episodes: int = SHARD_EPISODES
-    """Episodes of a shard."""
+    """Episodes per shard."""
 
 
 def merge(args: MergeArgs) -> int:
-    """Join datasets, see :func:`join`.
-
-    Returns:
-        Exit code: 0 if all is there, 130 after Ctrl-C.
-    """
+    """Join datasets, see :func:`join`."""
     return join(args.datasets, args.out, SHARD_EPISODES if args.pack else 0)
 
 
 def pack(args: PackArgs) -> int:
-    """Put a dataset into shards, see :func:`join`.
-
-    Returns:
-        Exit code: 0 if all is packed, 130 after Ctrl-C.
-    """
+    """Put a dataset into shards, see :func:`join`."""
     check_least(args, episodes=1)
     return join((args.dataset,), args.out or args.dataset, args.episodes)
 
 
 def join(datasets: Sequence[Path], out: Path, shard_episodes: int) -> int:
-    """Write the episodes of datasets into one, each whole or not at all.
+    """Write the episodes of datasets into one; return the exit code.
 
     Args:
         datasets: Folders of the datasets.
-        out: Folder to write; one of the datasets: its episodes are put into shards.
-        shard_episodes: Episodes of a shard; 0: each goes into a folder.
-
-    Returns:
-        Exit code: 0 if all is there, 130 after Ctrl-C.
+        out: Output folder; if it is one of the datasets, its episodes are put into shards.
+        shard_episodes: Episodes per shard; 0: a folder for each.
 
     Raises:
-        ClevrSkillsError: The datasets are not of one make, an episode is damaged or two of the same
-            name differ, or the disk refused; what is finished is kept.
+        ClevrSkillsError: Settings differ, an episode is damaged, two of the same name differ, or a
+            write failed; finished episodes are kept.
     """
-    from clevrskills.dataset_tools.layout import Header
-
     roots = [path.absolute() for path in datasets]
     header, target = Header.read(roots[0]), out.absolute()
     for root in roots[1:]:
@@ -109,20 +111,13 @@ def join(datasets: Sequence[Path], out: Path, shard_episodes: int) -> int:
 
 
 class _DatasetJoin:
-    """Joins datasets of one make.
-
-    Args:
-        roots: Their folders.
-        out: The folder to write; one of them: it is packed, and the others are left alone.
-        header: Their header.
+    """Join of datasets with one header into a folder, which may be one of them, see :func:`join`.
 
     Raises:
         DatasetError: A manifest or an episode is damaged, or two of the same name differ.
     """
 
     def __init__(self, roots: Sequence[Path], out: Path, header: Header) -> None:
-        from clevrskills.dataset_tools.storage import episode_names
-
         self._out, self._header = out, header
         self._in_place = any(out.samefile(root) for root in roots)
         self._there = {*episode_names(out)}
@@ -134,12 +129,7 @@ class _DatasetJoin:
             self._read(root)
 
     def _read(self, root: Path) -> None:
-        """Take in what is there of a dataset, and what its manifests say."""
-        from clevrskills.dataset_tools.layout import MANIFEST_DIR, DatasetError
-        from clevrskills.dataset_tools.manifest import Attempt
-        from clevrskills.dataset_tools.storage import episode_names
-        from clevrskills.jobs.journal import read_lines
-
+        """Collect the episodes and manifest lines of a dataset."""
         own = {
             line.id: (path.stem, line)
             for path in sorted((root / MANIFEST_DIR).glob("*.jsonl"))
@@ -162,29 +152,24 @@ class _DatasetJoin:
                 continue
             before = self._lines.setdefault(line.id, line)
             if (before.success, before.files) != (line.success, line.files):
-                raise DatasetError(
-                    f"{line.id} of {root} is another than before: remove one of them"
-                )
+                raise DatasetError(f"{line.id} of {root} differs from another one: remove one")
             if is_source and before is line:
                 stems[stem] = stems.get(stem) or self._free(stem)
                 self._manifests.setdefault(stems[stem], []).append(line)
 
     def _entered(self, path: Path) -> Attempt:
-        """Return the line of an episode that stands in no manifest."""
+        """Return the manifest line of an episode that has none."""
         from clevrskills.dataset_tools.dataset import Episode
-        from clevrskills.dataset_tools.manifest import Attempt, file_hashes
 
         episode = Episode(path, self._header)
         hashes = {name: list(found) for name, found in file_hashes(path).items()}
         return Attempt.of(episode.info).end(files=hashes)
 
     def _manifest(self, stem: str) -> Path:
-        from clevrskills.dataset_tools.layout import MANIFEST_DIR
-
         return self._out / MANIFEST_DIR / f"{stem}.jsonl"
 
     def _free(self, stem: str) -> str:
-        """Return the name of a manifest that there is not yet."""
+        """Return an unused name for a manifest."""
         number, name = 1, stem
         while name in self._manifests or self._manifest(name).exists():
             number += 1
@@ -194,7 +179,6 @@ class _DatasetJoin:
     def write(self, shard_episodes: int) -> int:
         """Write the manifests, then the episodes; return the exit code, 0."""
         from clevrskills.dataset_tools.dataset import Episode, checked
-        from clevrskills.dataset_tools.storage import packed_episodes
 
         packed = packed_episodes(self._out)
         if self._in_place:
@@ -226,11 +210,7 @@ class _DatasetJoin:
         return 0
 
     def _targets(self, todo: set[str], shard_episodes: int) -> Iterator[tuple[Path, list[str]]]:
-        """Yield the folders to be written and the episodes that go into each: sorted, those of a
-        shard of one split.
-        """
-        from clevrskills.dataset_tools.storage import SHARDS_DIR, parse_shard, shard_paths
-
+        """Yield the folders to write with their episodes, sorted; each shard has one split."""
         key = lambda name: name.split("/")  # noqa: E731
         if not shard_episodes:
             yield from ((self._out / name, [name]) for name in sorted(todo, key=key))
@@ -246,14 +226,7 @@ class _DatasetJoin:
                 yield self._out / SHARDS_DIR / shard, names[start : start + shard_episodes]
 
     def _content(self, name: str) -> Iterator[tuple[str, bytes]]:
-        """Yield the files of an episode, as the manifest has them.
-
-        Raises:
-            DatasetError: One is missing or damaged.
-        """
-        from clevrskills.dataset_tools.layout import DatasetError
-        from clevrskills.dataset_tools.storage import episode_files
-
+        """Yield the files of an episode, verified against the manifest."""
         path, expected = self._sources[name] / name, self._lines[name]
         files = episode_files(path)
         if files.keys() != expected.files.keys():
@@ -280,15 +253,7 @@ class _DatasetJoin:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from clevrskills.dataset_tools.layout import DatasetError
         from clevrskills.dataset_tools.parquet_join import FooterJoin
-        from clevrskills.dataset_tools.storage import (
-            EPISODE,
-            INDEX_FILE,
-            SIZE,
-            START,
-            file_in_shard,
-        )
 
         files: dict[str, IO[bytes]] = {}
         joins: dict[str, FooterJoin] = {}
@@ -325,8 +290,6 @@ class _DatasetJoin:
                     (self._out / name).parent.rmdir()
 
     def _report(self) -> None:
-        from clevrskills.dataset_tools.storage import packed_episodes, shard_paths
-
         packed, shards = packed_episodes(self._out), shard_paths(self._out)
         words = [f"{self._out}: {len(self._sources)} episodes"]
         if shards:
@@ -334,10 +297,10 @@ class _DatasetJoin:
         unknown = len(self._there - {*packed}) if self._in_place else 0
         entered = len(self._manifests.get(_ENTERED, ()))
         for count, what in (
-            (unknown, "stand in no manifest and stay as they are"),
-            (self._again, "came more than once"),
-            (self._absent, "of the manifests were not there"),
-            (entered, "stood in no manifest and were entered"),
+            (unknown, "not in the manifest and left unpacked"),
+            (self._again, "duplicates"),
+            (self._absent, "in the manifest but missing"),
+            (entered, "added to the manifest"),
         ):
             if count:
                 words.append(f"{count} {what}")

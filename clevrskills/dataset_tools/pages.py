@@ -1,4 +1,4 @@
-"""Pages made from templates, complete in themselves: styles, scripts and data are in them."""
+"""Self-contained pages rendered from templates."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ PACKAGE = "dataset_tools"
 
 
 def render(template: str, package: str = PACKAGE, **values: Any) -> str:
-    """Render a template with values; ``source(name)`` in it is another file as it is.
+    """Render a template; ``source(name)`` in it includes another file unchanged.
 
     Args:
-        template: Name of the file; one that ends in ``.html`` has its values escaped.
-        package: Package in whose folder ``templates`` it is, without ``clevrskills.``; it may use
-            files of the pages of datasets, too.
-        values: The values.
+        template: Name of the file; values are escaped in ``.html`` files.
+        package: Package with the folder ``templates``, without ``clevrskills.``; templates of
+            datasets are found, too.
+        values: Values for the template.
     """
     import jinja2
 

@@ -1,16 +1,15 @@
-"""Parquet files joined by their bytes: one after the other, with one more footer for all of them.
+"""Concatenation of Parquet files, followed by a footer for all of them.
 
-The result is a Parquet file whose row groups are those of all files, and each of them can still be
-read on its own, from its first byte to its last. No values are decoded: only the places in the
-footers are shifted. A footer is a message of Thrift's compact protocol, see
-https://github.com/apache/parquet-format and its ``parquet.thrift``.
+The result is a Parquet file with the row groups of all files, and the byte range of each file stays
+readable on its own. Only the offsets in the footers change. A footer is a message of Thrift's
+compact protocol, see ``parquet.thrift`` of https://github.com/apache/parquet-format.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 Struct = dict[int, tuple[int, Any]]
-"""Type and value of each field by its number; a list is the type of its items and the items."""
+"""Type and value of each field by number; a list is the type of its items and the items."""
 
 _MAGIC = b"PAR1"
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST = range(1, 10)
@@ -20,11 +19,11 @@ _COLUMNS, _GROUP_ROWS = 1, 3  # of RowGroup
 _GROUP_PLACE, _COMPRESSED, _ORDINAL = range(5, 8)
 _META = 3  # of ColumnChunk
 _CHUNK_PLACES, _META_PLACES = (2, 4, 6), (9, 10, 11, 14)
-"""Fields that hold places in the file; 0 stands for none."""
+"""Fields that hold file offsets; 0: none."""
 
 
 class FooterJoin:
-    """Collects the footers of files, and makes that of all of them."""
+    """Builder of the common footer of concatenated files."""
 
     def __init__(self) -> None:
         self._first: Struct = {}
@@ -32,18 +31,18 @@ class FooterJoin:
         self._rows = 0
 
     def add(self, content: bytes, start: int) -> None:
-        """Take in a file that begins at a byte of the joined one.
+        """Add a file that begins at byte ``start``.
 
         Raises:
-            ValueError: It is no Parquet file, or its columns are not those of the first one.
+            ValueError: It is not a Parquet file, or has other columns than the first one.
         """
         if content[-4:] != _MAGIC:
-            raise ValueError("it is no Parquet file")
+            raise ValueError("not a Parquet file")
         size = int.from_bytes(content[-8:-4], "little")
         footer = _FooterReader(content[-8 - size : -8]).struct()
         self._first = self._first or footer
         if footer[_SCHEMA] != self._first[_SCHEMA]:
-            raise ValueError("its columns are not those of the episodes before")
+            raise ValueError("other columns than in the episodes before")
         for group in footer[_ROW_GROUPS][1][1]:
             _shift(group, (_GROUP_PLACE,), start)
             for column in group[_COLUMNS][1][1]:
@@ -54,7 +53,7 @@ class FooterJoin:
             self._rows += group[_GROUP_ROWS][1]
 
     def footer(self) -> bytes:
-        """Return what ends the joined file."""
+        """Return the footer of the concatenated file."""
         groups = _STRUCT, self._groups
         more = {_NUM_ROWS: (_I64, self._rows), _ROW_GROUPS: (_LIST, groups)}
         data = _written(_STRUCT, self._first | more)
@@ -69,7 +68,7 @@ def _shift(struct: Struct, fields: Iterable[int], by: int) -> None:
 
 
 class _FooterReader:
-    """Reads a message."""
+    """Parser of a message."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -95,7 +94,7 @@ class _FooterReader:
         if kind == _STRUCT:
             return self.struct()
         if kind != _LIST:
-            raise ValueError(f"its footer has a value of type {kind}")
+            raise ValueError(f"the footer has a value of unknown type {kind}")
         head = self._take(1)[0]
         count, kind = head >> 4, head & 15
         return kind, [self._value(kind) for _ in range(self._varint() if count == 15 else count)]
@@ -120,15 +119,15 @@ class _FooterReader:
 
 
 def _written(kind: int, value: Any) -> bytes:
-    """Return a value as it stands in a message; one that is written already stays."""
+    """Return an encoded value; bytes of other types than binary are encoded already."""
     if isinstance(value, bytes):
-        return _varint(len(value)) + value if kind == _BINARY else value
+        return varint(len(value)) + value if kind == _BINARY else value
     if isinstance(value, int):
-        return _varint(value << 1 ^ value >> 63)
+        return varint(value << 1 ^ value >> 63)
     if isinstance(value, tuple):
         kind, items = value
         head = bytes([min(len(items), 15) << 4 | kind])
-        count = _varint(len(items)) if len(items) >= 15 else b""
+        count = varint(len(items)) if len(items) >= 15 else b""
         return head + count + b"".join(_written(kind, item) for item in items)
     parts, before = [], 0
     for number, (inner, content) in sorted(value.items()):
@@ -141,7 +140,8 @@ def _written(kind: int, value: Any) -> bytes:
     return b"".join(parts) + b"\0"
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """Return a non-negative integer as a varint of Thrift and protocol buffers."""
     found = bytearray()
     while value > 127:
         found.append(value & 127 | 128)

@@ -1,9 +1,8 @@
-"""Standard datasets: the same demonstrations for everybody, and how to tell that a dataset is one.
+"""Standard datasets: fixed demonstrations, verified against digests published by a suite.
 
-A suite publishes one file of what is in its standard datasets. Slot k of a task is the episode of
-seed k, or, where that one failed, of the substitute that the file names. Of each of the first 100
-slots the file has a digest by part, and of the first one what its frames look like, in a few
-colours, so that other renderers are told apart from other scenes.
+Slot k of a task is the episode of seed k, or of a listed substitute if that one failed. The file of
+digests has one for each part of the first 100 slots, and mean colors of frames of the first slot,
+which distinguish other renderers from other scenes.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header
 
 FILE = "standard.json"
-"""Name of the file, beside the suite's module."""
+"""Name of the file of digests, beside the suite's module."""
 SIZES = (100, 1000)
 """Demonstrations of each task in the standard datasets."""
 DIGESTED = SIZES[0]
 """Slots of each task that have digests."""
 PARTS = ("scene", "actions", "states", "labels")
-"""Content of the digests."""
+"""Parts of an episode with a digest."""
 TOLERANCE = 8.0
-"""Largest mean difference between the colours of two renderings of a frame, of 255 levels."""
+"""Largest mean difference between colors of two renderings of a frame, of 255 levels."""
 _HEX = 8  # digits of a digest
-_GRID = 4  # a frame is told by the mean colours of so many fields in each direction
+_GRID = 4  # fields of mean colors in each direction of a frame
 _LABELS = (
     *("success", "terminated", "truncated", "keystep", "failed", "holds"),
     *("subtask", "instruction", "subtask_text", "instruction_text"),
@@ -51,25 +50,25 @@ _LABELS = (
 class TaskDigest:
     """Published digest of a task."""
 
-    seeds: Sequence[int]  # seed of each slot that has digests
-    digests: Mapping[str, Sequence[str]]  # by part, one of each slot
-    # by camera, colours of the first and the last frame of slot 0, (2, 4, 4, 3) uint8
+    seeds: Sequence[int]  # seed of each slot with digests
+    digests: Mapping[str, Sequence[str]]  # digest of each slot, by part
+    # colors of the first and last frame of slot 0, by camera, (2, 4, 4, 3) uint8
     frames: Mapping[str, np.ndarray]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data; of the seeds only those that are not the number of their slot."""
+        """Return JSON data; seeds only where they differ from the slot."""
         return {
             "substitutes": {str(k): seed for k, seed in enumerate(self.seeds) if seed != k},
             "digests": {part: "".join(found) for part, found in self.digests.items()},
             "frames": {
-                camera: base64.b64encode(colours.tobytes()).decode()
-                for camera, colours in self.frames.items()
+                camera: base64.b64encode(colors.tobytes()).decode()
+                for camera, colors in self.frames.items()
             },
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` gave."""
+        """Parse the result of :meth:`to_json`."""
         substitutes = {int(slot): seed for slot, seed in data["substitutes"].items()}
         return cls(
             [substitutes.get(slot, slot) for slot in range(DIGESTED)],
@@ -87,7 +86,7 @@ class Standard:
 
     benchmark: int  # version of the suite's benchmark
     settings: Mapping[str, str]  # split, robot and criteria of the episodes
-    tasks: Mapping[str, TaskDigest]  # what is published of each task
+    tasks: Mapping[str, TaskDigest]
 
     def to_json(self) -> str:
         """Return the content of the file."""
@@ -107,24 +106,23 @@ class Standard:
             return
         for part, found in digests(episode).items():
             if found != digest.digests[part][slot]:
-                yield f"{part}: not what is published"
+                yield f"{part}: differs from the published digest"
         for camera in set(episode.cameras) & set(digest.frames) if slot == 0 else ():
-            far = np.abs(colours(episode, camera).astype(float) - digest.frames[camera]).mean()
+            far = np.abs(colors(episode, camera).astype(float) - digest.frames[camera]).mean()
             if far > TOLERANCE:
                 yield f"images of {camera} differ by {far:.1f} of 255, more than {TOLERANCE:g}"
 
 
 def slot_of(seed: int) -> int:
-    """Return the slot that a seed is for."""
+    """Return the slot of a seed."""
     return seed % SUBSTITUTE
 
 
 def read_standard(suite: Suite) -> Standard:
-    """Return what a suite publishes of its standard datasets, in the file :data:`FILE` beside its
-    module.
+    """Return the published digests of a suite.
 
     Raises:
-        ClevrSkillsError: It has no such file, or it is damaged.
+        ClevrSkillsError: There are none, or their file is damaged.
     """
     path = data_file(suite, FILE)
     if path is None:
@@ -144,10 +142,10 @@ def _read(path: Path) -> Standard:
 
 
 def measure(dataset: Dataset, suite: Suite) -> Standard:
-    """Return the digests to publish, from a dataset that has the first slots of every task.
+    """Return the digests of a dataset, to publish them.
 
     Raises:
-        ClevrSkillsError: A slot is missing.
+        ClevrSkillsError: One of the first slots of a task is missing.
     """
     header, split, tasks = dataset.header, all_splits(suite)[0], {}
     found: dict[tuple[str, int], Episode] = {}
@@ -161,7 +159,7 @@ def measure(dataset: Dataset, suite: Suite) -> Standard:
         episodes = [found[task, slot] for slot in range(DIGESTED)]
         seeds = [RecordedName.parse(episode.id).seed for episode in episodes]
         each = [digests(episode) for episode in episodes]
-        frames = {camera: colours(episodes[0], camera) for camera in episodes[0].cameras}
+        frames = {camera: colors(episodes[0], camera) for camera in episodes[0].cameras}
         tasks[task] = TaskDigest(seeds, {part: [d[part] for d in each] for part in PARTS}, frames)
     settings = {"split": split, "robot": header.robot, "criteria": header.criteria}
     benchmark = suite.frozen(next(iter(tasks)), split).header.benchmark
@@ -169,11 +167,11 @@ def measure(dataset: Dataset, suite: Suite) -> Standard:
 
 
 def missing_slots(episodes: Iterable[Path], size: int) -> Iterator[str]:
-    """Yield in words what the tasks of a standard dataset lack, or have too much of.
+    """Yield messages about missing and surplus slots of a standard dataset.
 
     Args:
-        episodes: Directories of its episodes.
-        size: Its size.
+        episodes: Directories of the episodes.
+        size: Number of slots per task.
     """
     there: dict[str, set[int]] = {}
     for path in episodes:
@@ -187,18 +185,13 @@ def missing_slots(episodes: Iterable[Path], size: int) -> Iterator[str]:
 
 
 def check_header(root: Path, header: Header, standard: Standard) -> int:
-    """Check that a dataset claims to be a standard one.
-
-    Returns:
-        Its size.
+    """Return the size of a standard dataset.
 
     Raises:
-        ClevrSkillsError: It does not, or it has other settings.
+        ClevrSkillsError: It is not a standard dataset, or has other settings.
     """
     if header.standard is None:
-        raise ClevrSkillsError(
-            f"{root} was not made by `clevrskills generate --standard`; allowed are such datasets"
-        )
+        raise ClevrSkillsError(f"{root} was not made by `clevrskills generate --standard`")
     for name in ("robot", "criteria"):
         if getattr(header, name) != standard.settings[name]:
             raise ClevrSkillsError(
@@ -208,10 +201,10 @@ def check_header(root: Path, header: Header, standard: Standard) -> int:
 
 
 def digests(episode: Episode) -> dict[str, str]:
-    """Return the digest of each part of an episode: floating-point numbers bit for bit."""
+    """Return the digest of each part of an episode; numbers are compared bit for bit."""
     info, steps = episode.info, episode.steps
     scene = to_json([info["scene"], info["prompt"]["text"], info["prompt"]["plain"], info["goal"]])
-    labels = to_json({name: [_plain(v) for v in steps[name]] for name in _LABELS})
+    labels = to_json({name: steps[name].tolist() for name in _LABELS})
     contents = {
         "scene": scene.encode(),
         "actions": np.ascontiguousarray(episode.actions, "<f4").tobytes(),
@@ -221,16 +214,12 @@ def digests(episode: Episode) -> dict[str, str]:
     return {part: hashlib.sha256(contents[part]).hexdigest()[:_HEX] for part in PARTS}
 
 
-def colours(episode: Episode, camera: str) -> np.ndarray:
-    """Return mean colours of a camera's first and last frame, in fields, (2, 4, 4, 3) uint8."""
+def colors(episode: Episode, camera: str) -> np.ndarray:
+    """Return mean colors of the fields of a camera's first and last frame, (2, 4, 4, 3) uint8."""
     frames = np.stack([episode.frame(camera, step) for step in (0, len(episode))])
     height, width = (size - size % _GRID for size in frames.shape[1:3])
     fields = frames[:, :height, :width].reshape(2, _GRID, height // _GRID, _GRID, width // _GRID, 3)
     return fields.mean(axis=(2, 4)).round().astype(np.uint8)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _cut(text: str) -> list[str]:

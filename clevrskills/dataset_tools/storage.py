@@ -1,8 +1,7 @@
-"""Storage of episodes: a folder for each, or shards, in which many of them share a few files.
+"""Storage of episodes: one folder each, or shards of many episodes.
 
-A shard ``shards/<split>_<number>`` has, for each file of its episodes, one that holds the bytes of
-all of them, one after the other; ``index.parquet`` says where each begins. What is a Parquet file
-is one of all episodes, too: a row group is an episode.
+A shard ``shards/<split>_<number>`` concatenates each file of its episodes; ``index.parquet`` has
+the byte ranges. Concatenated Parquet files are valid, with one row group per episode.
 """
 
 from __future__ import annotations
@@ -21,34 +20,34 @@ from clevrskills.jobs.files import StoredFile
 SHARDS_DIR = "shards"
 INDEX_FILE = "index.parquet"
 EPISODE, START, SIZE = "episode", "/start", "/size"
-"""Columns of the index: name of the episode, and of each file where it begins and its size."""
+"""Columns of the index: name of the episode; start and size of each of its files."""
 _SHARD = re.compile(r"(\w+)_(\d{5})")
 
 
 def file_in_shard(name: str) -> str:
-    """Return the name of the file of a shard that holds a file of its episodes."""
+    """Return the name of the concatenated file in a shard."""
     return name if name.endswith(".parquet") else f"{name}.parts"
 
 
 def parse_shard(name: str) -> tuple[str, int]:
-    """Read the name of a shard: split and number.
+    """Parse the name of a shard into split and number.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The name is malformed.
     """
     if (match := _SHARD.fullmatch(name)) is None:
-        raise ValueError(f"{name!r} is no name of a shard such as train_00000")
+        raise ValueError(f"{name!r} is not the name of a shard, such as train_00000")
     return match[1], int(match[2])
 
 
 class Shard(Mapping[str, Mapping[str, StoredFile]]):
-    """Files of the episodes of a shard, by name of the episode and of the file.
+    """Files of a shard, by name of the episode and of the file.
 
     Args:
-        path: Its folder.
+        path: Folder of the shard.
 
     Raises:
-        DatasetError: Its index is missing or damaged.
+        DatasetError: The index is missing or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +87,7 @@ def shard_paths(root: Path) -> list[Path]:
 
 
 def packed_episodes(root: Path) -> Mapping[str, Shard]:
-    """Return the shard of each packed episode of a dataset, by name of the episode.
+    """Return the shards of a dataset, by name of the episode.
 
     Raises:
         DatasetError: The index of a shard is missing or damaged.
@@ -107,21 +106,19 @@ def _packed(root: Path, changed_ns: int) -> Mapping[str, Shard]:
 
 
 def episode_names(root: Path) -> list[str]:
-    """Return the names of all episodes of a dataset, sorted; one that is in a folder and in a
-    shard, as while it is being packed, is there once.
-    """
+    """Return the sorted names of all episodes, without duplicates while they are being packed."""
     files = root.glob(f"[!.]*/[!.]*/{EPISODE_FILE}")
     found = {"/".join(file.parts[-3:-1]) for file in files} | {*packed_episodes(root)}
     return sorted(found, key=lambda name: name.split("/"))
 
 
 def has_episode(path: Path) -> bool:
-    """Return whether an episode is there, given its folder, in which it need not be."""
+    """Return whether an episode exists, in its folder or in a shard."""
     return _name(path) in packed_episodes(path.parent.parent) or (path / EPISODE_FILE).is_file()
 
 
 def episode_files(path: Path) -> Mapping[str, StoredFile]:
-    """Return the files of an episode by name, given its folder, in which they need not be."""
+    """Return the files of an episode by name, from its folder or from a shard."""
     name = _name(path)
     if shard := packed_episodes(path.parent.parent).get(name):
         return shard[name]

@@ -1,4 +1,4 @@
-"""PyTorch dataset: the control steps of demonstrations as samples for training.
+"""PyTorch dataset of the control steps of demonstrations.
 
 ::
 
@@ -29,14 +29,14 @@ __all__ = ["TrainingDataset"]
 
 @dataclass(frozen=True)
 class DatasetTable(EpisodeTable):
-    """An episode of a dataset, with its words."""
+    """Episode of a dataset, with its texts."""
 
-    columns: Mapping[str, slice]  # where in the state each measurement is
-    subtask: Sequence[str]  # the sub-task of each step
-    instruction: Sequence[str]  # what the arm does at each step
-    task: str  # the prompt in plain words
-    prompt: str  # the prompt with placeholders
-    # its images by placeholder, (3, H, W) uint8; empty if not asked for
+    columns: Mapping[str, slice]  # columns of each measurement in the state
+    subtask: Sequence[str]  # subtask of each step
+    instruction: Sequence[str]  # instruction of each step
+    task: str  # prompt in plain words
+    prompt: str  # prompt with placeholders
+    # images of the prompt by placeholder, (3, H, W) uint8; empty if not requested
     prompt_images: Mapping[str, Tensor]
 
 
@@ -44,12 +44,12 @@ class DatasetReader(WindowReader[DatasetTable]):
     """Reader of windows of a dataset.
 
     Args:
-        dataset: The dataset, or the part of it that is wanted.
+        dataset: The dataset.
         cameras: Names of cameras.
-        proprioception: Names of measurements, which make up the state.
+        proprioception: Names of the measurements in the state.
         prompt_images: Whether to read the images of prompts.
-        frame_px: Width and height in pixels to scale frames to, by area; ``None``: as filmed.
-        open_videos: How many videos each process keeps open.
+        frame_px: Width and height of scaled frames; ``None``: as recorded.
+        open_videos: Number of videos kept open by each process.
 
     Attributes:
         paths: Directory of each episode.
@@ -72,7 +72,7 @@ class DatasetReader(WindowReader[DatasetTable]):
         self._cameras, self._proprioception = tuple(cameras), tuple(proprioception)
         self._prompt_images = prompt_images
         self.paths = [episode.path for episode in dataset]
-        # of the manifest where it has them: that is quicker; where there are turns, it counts them
+        # the manifest is faster to read, but counts turns if there are any
         lines = {} if dataset.header.in_turns else latest_lines(dataset.path)
         known = {name: line.steps for name, line in lines.items()}
         self.lengths = tuple(known.get(e.id) or len(Episode(e.path)) for e in dataset)
@@ -105,10 +105,10 @@ class DatasetReader(WindowReader[DatasetTable]):
 
 
 class TrainingDataset(TorchDataset[dict[str, Any]]):
-    """Every control step of a dataset as one sample; any order is quick, the result always equal.
+    """Map-style dataset with one sample per control step.
 
-    A sample at step t is a dict. ``default_collate`` makes batches of it; with ``prompt_images``
-    use :func:`collate`, since prompts differ in their number of images.
+    A sample at step t is a dict. With ``prompt_images`` use :func:`collate` for batches, since
+    prompts differ in their number of images.
 
     ======================  =====================================================================
     ``images``              by camera: frames t - history + 1 ... t, (history, 3, H, W)
@@ -116,36 +116,34 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
     ``observation_is_pad``  (history,) bool: before the first state, which is repeated there
     ``action``              actions t ... t + horizon - 1, (horizon, A) float32
     ``action_is_pad``       (horizon,) bool: after the last action, which is repeated there
-    ``action_failed``       (horizon,) bool: part of an attempt that was given up
+    ``action_failed``       (horizon,) bool: part of a failed attempt
     ``task``                the prompt in plain words
-    ``subtask``             the sub-task of step t in plain words
-    ``instruction``         what the arm does at step t in plain words
-    ``episode``, ``step``   where it is from, e.g. ``"sort/train_00000007"`` and t
+    ``subtask``             the subtask of step t in plain words
+    ``instruction``         the instruction of step t in plain words
+    ``episode``, ``step``   name of the episode, e.g. ``"sort/train_00000007"``, and t
     ``prompt``              the prompt with placeholders; only with ``prompt_images``
-    ``prompt_images``       by placeholder: images as recorded, (3, H, W); only if asked for
+    ``prompt_images``       by placeholder: images, (3, H, W); only with ``prompt_images``
     ======================  =====================================================================
 
-    Can be pickled and forked: every process opens its own files.
+    It can be pickled and forked: every process opens its own files.
 
     Args:
-        dataset: A dataset or its folder. Filter it first to train on a part:
-            ``TrainingDataset(Dataset("demos").filter(level="L0"))``.
-        cameras: Names of cameras; ``None``: all that were filmed with; empty: no images.
+        dataset: A dataset, e.g. ``Dataset("demos").filter(level="L0")``, or its folder.
+        cameras: Names of cameras; ``None``: all; empty: no images.
         history: Number of observations.
         horizon: Number of actions.
-        image_size: Height and width in pixels to scale to; ``None``: as filmed.
+        image_size: Height and width of scaled images; ``None``: as recorded.
         image_dtype: ``torch.uint8`` in [0, 255], or a floating type in [0, 1].
-        proprioception: Names of measurements; ``None``: joint angles, pose of the end effector and
-            the first that is true or false.
+        proprioception: Names of measurements; ``None``: joint angles, end-effector pose and the
+            first boolean measurement.
         prompt_images: Whether to add the prompt with its images.
-        failed_steps: Whether steps of attempts that were given up are samples too. As parts of
-            an action chunk they stay.
-        open_videos: How many videos each process keeps open.
+        failed_steps: Whether to sample steps of failed attempts; action chunks contain them anyway.
+        open_videos: Number of videos kept open by each process.
 
     Raises:
-        DatasetError: It is not a dataset, or damaged (then also when samples are read).
-        ClevrSkillsError: It is empty, or an argument is out of range.
-        UnknownNameError: There is no such camera or measurement.
+        DatasetError: The dataset is missing or damaged, here or when samples are read.
+        ClevrSkillsError: The dataset is empty, or an argument is out of range.
+        UnknownNameError: An unknown camera or measurement.
     """
 
     def __init__(
@@ -173,7 +171,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         if not isinstance(dataset, Dataset):
             dataset = Dataset(dataset)
         if not len(dataset):
-            raise ClevrSkillsError(f"{dataset.path} has no episodes that fit: leave out a filter")
+            raise ClevrSkillsError(f"{dataset.path} has no matching episodes: remove a filter")
         self.cameras = dataset.header.cameras if cameras is None else tuple(cameras)
         if proprioception is None:
             proprioception = ("qpos", "ee_pose", *dataset[0].flags[:1])
@@ -199,7 +197,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         """Read a sample.
 
         Raises:
-            IndexError: There is no such sample.
+            IndexError: ``index`` is out of range.
         """
         number, step = self.where(index)
         table = self._reader.table(number)
@@ -227,10 +225,10 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         return sample
 
     def where(self, index: int) -> tuple[int, int]:
-        """Return the episode of the dataset, and the step of it, that a sample is.
+        """Return episode index and step of a sample.
 
         Raises:
-            IndexError: There is no such sample.
+            IndexError: ``index`` is out of range.
         """
         if not -len(self) <= index < len(self):
             raise IndexError(f"sample {index} of {len(self)}")
@@ -241,7 +239,6 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         return number, flat - (int(self._stops[number - 1]) if number else 0)
 
     def _image(self, images: Tensor) -> Tensor:
-        """Return images uint8 in the type asked for."""
         return images if self.image_dtype == torch.uint8 else images.to(self.image_dtype) / 255
 
 
@@ -255,7 +252,7 @@ def collate(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _kept(dataset: Dataset) -> np.ndarray:
-    """Return numbers of the steps that do not belong to an attempt that was given up."""
+    """Return the flat indices of steps outside failed attempts."""
     failed = [Episode(episode.path).unlearned for episode in dataset]
     return np.flatnonzero(~np.concatenate(failed))
 

@@ -1,7 +1,7 @@
-"""Window reader: control steps of recorded episodes, padded at both ends, with chunks of actions.
+"""Window reader: control steps of episodes with action chunks, padded at both ends.
 
-All training reads through it: samples of :mod:`clevrskills.dataset_tools.torch_dataset`, windows of
-learned policies, from datasets of this package and from LeRobot exports of them.
+:mod:`clevrskills.dataset_tools.torch_dataset` and the training of policies read datasets, and
+LeRobot exports of them, through it.
 """
 
 import os
@@ -24,45 +24,45 @@ _OPEN_EPISODES = 512  # tables kept, 10 to 20 kB each
 
 @dataclass(frozen=True)
 class EpisodeTable:
-    """An episode of N control steps, without its frames."""
+    """Episode of N control steps, without its frames."""
 
-    state: np.ndarray  # what the robot measures of itself at each state, (N or N + 1, P) float32
+    state: np.ndarray  # proprioception at each state, (N or N + 1, P) float32
     actions: np.ndarray  # (N, A) float32
-    failed: np.ndarray  # which steps belong to an attempt that was given up, (N,) bool
-    # by camera: the file, and the number of the frame in it that shows the first state
+    failed: np.ndarray  # steps of failed attempts, (N,) bool
+    # by camera: the file, and the index of the frame of the first state
     videos: Mapping[str, tuple[StoredFile | Path, int]]
 
 
 @dataclass(frozen=True)
 class Window:
-    """Observations at T successive steps, and at each of them the next H actions.
+    """Observations at T successive steps, each with the next H actions.
 
-    What lies before the first or after the last step repeats that step, and does not exist.
+    Steps outside the episode repeat its first or last step and are marked as not existing.
     """
 
-    steps: np.ndarray  # the steps that are shown, (T,) int
-    exists: np.ndarray  # which of the observations exist, (T,) bool
+    steps: np.ndarray  # (T,) int
+    exists: np.ndarray  # whether each observation exists, (T,) bool
     state: np.ndarray  # (T, P) float32
     actions: np.ndarray  # (T, H, A) float32
-    action_exists: np.ndarray  # which of the actions exist, (T, H) bool
-    action_failed: np.ndarray  # which of them belong to an attempt that was given up, (T, H) bool
+    action_exists: np.ndarray  # whether each action exists, (T, H) bool
+    action_failed: np.ndarray  # actions of failed attempts, (T, H) bool
 
 
 Table = TypeVar("Table", bound=EpisodeTable)
 
 
 class WindowReader(ABC, Generic[Table]):
-    """Reader of windows of the episodes of a folder, in any order.
+    """Random-access reader of windows of episodes.
 
-    Can be pickled and forked: every process opens its own files.
+    It can be pickled and forked: every process opens its own files.
 
     Args:
-        frame_px: Width and height in pixels to scale frames to, by area; ``None``: as filmed.
-        open_videos: How many videos each process keeps open.
+        frame_px: Width and height of scaled frames; ``None``: as recorded.
+        open_videos: Number of videos kept open by each process.
 
     Attributes:
-        contiguous: Whether frames are laid out channel by channel, not pixel by pixel. In another
-            layout convolutions add up in another order, and round otherwise.
+        contiguous: Whether frames are channels first in memory. The layout changes the order of
+            sums in convolutions, and thus their rounding.
     """
 
     contiguous: ClassVar[bool] = False
@@ -77,28 +77,21 @@ class WindowReader(ABC, Generic[Table]):
         """Read an episode from its files.
 
         Raises:
-            DatasetError: They are damaged.
+            DatasetError: A file is damaged.
         """
 
     def table(self, number: int) -> Table:
-        """Return an episode, which is kept for the next time."""
+        """Return an episode from the cache, or read it."""
         self._own_files()
         return self._table(number)
 
     def window(self, number: int, first: int, steps: int, horizon: int) -> Window:
-        """Read a window, without its frames.
-
-        Args:
-            number: Which episode.
-            first: Its first step; may be negative.
-            steps: Number of its steps, T.
-            horizon: Number of actions at each step, H.
-        """
+        """Return a window of an episode, see :func:`cut_windows`."""
         table = self.table(number)
         return cut_windows(table, 0, len(table.actions) - 1, first, steps, horizon)
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
-        """Return frames of an episode at these steps by camera, (len(steps), 3, H, W) uint8."""
+        """Return the frames of an episode by camera, (len(steps), 3, H, W) uint8."""
         found = {}
         for camera, (file, first) in self.table(number).videos.items():
             frames = self._video(file).read((first + steps).tolist())
@@ -110,7 +103,7 @@ class WindowReader(ABC, Generic[Table]):
         return {**self.__dict__, "_process": -1, "_table": None, "_video": None}
 
     def _own_files(self) -> None:
-        """Give this process files of its own: forked ones would share their positions."""
+        """Open files for this process: forked ones would share their positions."""
         if self._process == os.getpid():
             return
         self._process = os.getpid()
@@ -128,14 +121,14 @@ def cut_windows(
     steps: int,
     horizon: int,
 ) -> Window:
-    """Return a window, or many at once, each array with a dimension B before the others.
+    """Return a window, or a batch of windows with a leading dimension B.
 
     Args:
-        table: One or more episodes, one after the other.
-        start: Row of the first step of the episode, or of each of B.
-        last: Its last step.
-        first: First step of the window; may be negative.
-        steps: Number of its steps, T.
+        table: One or several concatenated episodes.
+        start: Row of the first step of the episode, or (B,).
+        last: Last step of the episode, or (B,).
+        first: First step of the window, may be negative, or (B,).
+        steps: Number of steps, T.
         horizon: Number of actions at each step, H.
     """
     start, last, first = (np.asarray(value)[..., None] for value in (start, last, first))
@@ -154,5 +147,5 @@ def cut_windows(
 
 
 def _within(steps: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return steps from 0 to the last one; quicker than ``clip``."""
+    """Return steps clipped to [0, last]; faster than ``clip``."""
     return np.minimum(np.maximum(steps, 0), last)

@@ -1,4 +1,4 @@
-"""Arguments that commands share: which tasks, how many workers and where, which cameras."""
+"""Arguments shared by commands: tasks, workers, planner, cameras."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.options import Positional, Repeated
 
 DRIVERS = ("local", "ray")
-"""Where workers are: processes of this machine, or actors of a Ray cluster."""
+"""Worker backends: local processes, or actors of a Ray cluster."""
 
 
 @dataclass(kw_only=True)
@@ -18,7 +18,7 @@ class TaskArgs:
     tasks: Positional[tuple[str, ...]] = ()
     """Keys of tasks, e.g. `sort stack`."""
     level: Repeated[str] = ()
-    """All tasks of a level, L0, L1 or L2; may be given several times."""
+    """All tasks of a level: L0, L1 or L2; repeatable."""
 
 
 class Labeled(Protocol):
@@ -35,15 +35,15 @@ class SuiteArgs(TaskArgs):
     """Tasks: those of a suite."""
 
     suite: str | None = None
-    """The suite, see `clevrskills suites`; by default the one that has the tasks."""
+    """Suite, see `clevrskills suites`; by default the one that contains the tasks."""
     group: Repeated[str] = ()
-    """All tasks of a group of the suite; may be given several times."""
+    """All tasks of a group of the suite; repeatable."""
 
     def select(self, tasks: Mapping[str, Labeled]) -> list[str]:
-        """Return the keys of the tasks that are asked for, in the order of the suite.
+        """Return the keys of the selected tasks, in the order of the suite.
 
         Raises:
-            UnknownNameError: There is no such task, level or group.
+            UnknownNameError: An unknown task, level or group.
         """
         check_names(task=(self.tasks, tasks))
         if self.group:
@@ -65,26 +65,26 @@ class WorkerArgs:
     """Workers."""
 
     workers: int = 1
-    """Number of processes; the result is the same for any number."""
+    """Number of worker processes; the result does not depend on it."""
 
 
 @dataclass(kw_only=True)
 class ShardArgs(WorkerArgs):
-    """Workers: how many, where, and for which part of the work."""
+    """Workers: number, location and share of the work."""
 
     shard: str | None = None
-    """Do part i of n of the work, `i/n` with i from 0, while others do the rest, into the same
-    folder."""
+    """Do only part i of n of the work, `i/n` with i from 0; other processes write the other parts
+    into the same folder."""
     driver: str = "local"
-    """Where the processes are: `local`, `ray`, a Ray cluster that is started here, or
-    `ray:HOST:PORT` or `ray:auto`, one that runs already."""
+    """Location of the workers: `local`; `ray` starts a Ray cluster on this machine;
+    `ray:HOST:PORT` and `ray:auto` join a running one."""
 
     @property
     def part(self) -> tuple[int, int]:
-        """The part that is to be done and how many there are.
+        """Index of the part to do, and number of parts.
 
         Raises:
-            ClevrSkillsError: ``shard`` says something else.
+            ClevrSkillsError: ``shard`` is malformed.
         """
         index, _, of = (self.shard or "0/1").partition("/")
         if not (index.isdecimal() and of.isdecimal() and int(index) < int(of)):
@@ -95,31 +95,31 @@ class ShardArgs(WorkerArgs):
 
     @property
     def writer(self) -> str:
-        """Name under which results are written."""
+        """Name of the writer of the results."""
         index, of = self.part
         return f"shard-{index}-of-{of}" if self.shard else self.driver.partition(":")[0]
 
     def check_pool(self) -> None:
-        """Check all of it.
+        """Check the arguments.
 
         Raises:
-            ClevrSkillsError: Something is not allowed.
+            ClevrSkillsError: A value is not allowed.
         """
         check_least(self, workers=1)
         check_names(driver=((self.driver.partition("ray:")[0] or "ray",), DRIVERS))
         if self.shard and self.driver != "local":
             raise ClevrSkillsError(
-                "--shard is for --driver local: a Ray cluster shares the work itself"
+                "--shard needs --driver local: a Ray cluster distributes the work itself"
             )
         _ = self.part
 
 
 @dataclass(kw_only=True)
 class PoolArgs(ShardArgs):
-    """Workers: how many, where, for which part of the work and how long."""
+    """Workers: number, location, share of the work and timeout."""
 
     timeout: float = 600.0
-    """Seconds after which an episode is ended and counts as failed, or as an error."""
+    """Seconds after which an episode is aborted and counted as a failure or an error."""
 
     def check_pool(self) -> None:
         check_positive(self, "timeout")
@@ -131,8 +131,8 @@ class PlannerArgs:
     """Oracle."""
 
     planner: Literal["fcl", "mplib"] | None = None
-    """Planning backend of the arm; mplib needs numpy below 2 and the extra `mplib`. By default that
-    of $CLEVRSKILLS_PLANNER, or fcl."""
+    """Motion planning backend; mplib needs numpy below 2 and the extra `mplib`. Default:
+    $CLEVRSKILLS_PLANNER, or fcl."""
 
 
 @dataclass(kw_only=True)
@@ -140,19 +140,19 @@ class CameraArgs:
     """Cameras."""
 
     cameras: tuple[str, ...] | None = None
-    """Cameras to film with; by default those that the suite names."""
+    """Cameras to record; by default those of the suite."""
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
     look: Literal["soft", "flat", "stock"] = "soft"
-    """Images with soft shadows and smooth edges; flat, at less than half the cost; or stock, by the
-    shaders that SAPIEN ships."""
+    """Look of the images: soft shadows and smooth edges; flat, at less than half the cost; or
+    SAPIEN's stock shaders."""
     depth: bool = False
-    """Film depth, too."""
+    """Record depth too."""
     segmentation: bool = False
-    """Film which object each pixel shows, too."""
+    """Record segmentation masks too."""
 
     def filmed(self, chosen: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-        """Return cameras to film, as environments and datasets have them; in the known order."""
+        """Return the camera settings of environments and datasets; cameras in the known order."""
         return {
             "cameras": tuple(name for name in known if name in chosen),
             "size_px": self.size,
@@ -165,25 +165,25 @@ class CameraArgs:
 def select_tasks(
     levels: Mapping[str, str], tasks: Sequence[str] = (), level: Sequence[str] = ()
 ) -> list[str]:
-    """Return tasks that are named and those of some levels, in the order of the registry.
+    """Return the named tasks and those of the given levels, in the order of ``levels``.
 
     Args:
-        levels: Level of every task, by key of the task.
+        levels: Level of every task, by key.
         tasks: Keys of tasks.
         level: Levels.
 
     Raises:
-        UnknownNameError: There is no such task or level.
+        UnknownNameError: An unknown task or level.
     """
     check_names(task=(tasks, levels), level=(level, dict.fromkeys(levels.values())))
     return [key for key, of in levels.items() if key in tasks or of in level]
 
 
 def check_names(**kinds: tuple[Iterable[str | None], Iterable[str]]) -> None:
-    """Check names, by kind: those that are given, of which some may be unset, and those that exist.
+    """Check given names (``None``: unset) against the existing ones, by kind.
 
     Raises:
-        UnknownNameError: One does not exist.
+        UnknownNameError: A name does not exist.
     """
     for kind, (names, allowed) in kinds.items():
         for name in names:
@@ -192,10 +192,10 @@ def check_names(**kinds: tuple[Iterable[str | None], Iterable[str]]) -> None:
 
 
 def check_least(args: Any, **least: int) -> None:
-    """Check that arguments, where they are set, are at least so large.
+    """Check the minimum of arguments that are set.
 
     Raises:
-        ClevrSkillsError: One is not.
+        ClevrSkillsError: A value is too small.
     """
     for name, value in least.items():
         given = getattr(args, name)
@@ -205,7 +205,7 @@ def check_least(args: Any, **least: int) -> None:
 
 
 def check_positive(args: Any, name: str) -> None:
-    """Check that an argument is above zero.
+    """Check that an argument is positive.
 
     Raises:
         ClevrSkillsError: It is not.

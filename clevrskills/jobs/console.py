@@ -1,18 +1,13 @@
-"""Console of the command line: what its tables and sentences are printed on."""
+"""Console on which commands print tables and messages."""
 
 from rich.console import Console
 
 FILE_WIDTH = 1000
-"""Characters that a line may have where there is no terminal."""
+"""Line width in characters without a terminal."""
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console. On a narrow terminal the cells of tables are folded; in a file, a pipe or
-    a notebook nothing is.
-
-    Args:
-        stderr: Whether it prints to the standard error.
-    """
+    """Return a console on standard output or error; table cells are folded on a terminal only."""
     made = Console(stderr=stderr, force_jupyter=False)
     if not made.is_terminal:
         made.width = FILE_WIDTH

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written aside, synchronised, moved into place."""
+"""Atomic writes of files and directories: written aside, synchronized, moved into place."""
 
 import contextlib
 import errno
@@ -21,21 +21,21 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 class StorageError(ClevrSkillsError):
-    """The disk refused: full, read-only, no permission."""
+    """Error for a failed write: disk full, read-only, no permission."""
 
 
 class TakenError(StorageError):
-    """Error: something is already where a complete directory was to go."""
+    """Error for a destination that already exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """File of its own, or part of a larger one that is read as one."""
+    """File on its own, or a byte range of a larger file."""
 
-    path: Path  # the file; of a part, the name that it would have on its own, which errors give
-    within: Path | None = None  # the larger file; ``None``: it is a file of its own
-    start: int = 0  # where the part begins, in bytes
-    length: int = 0  # number of its bytes
+    path: Path  # the file; for a byte range the name in error messages
+    within: Path | None = None  # the larger file
+    start: int = 0  # first byte of the range
+    length: int = 0  # number of bytes of the range
 
     def __str__(self) -> str:
         return str(self.path)
@@ -47,7 +47,7 @@ class StoredFile:
 
     @property
     def url(self) -> str:
-        """Name by which FFmpeg opens it."""
+        """URL for FFmpeg."""
         if self.within is None:
             return str(self.path)
         return f"subfile,,start,{self.start},end,{self.start + self.length},,:{self.within}"
@@ -56,7 +56,7 @@ class StoredFile:
         """Return all bytes.
 
         Raises:
-            OSError: It is missing, cannot be read, or the larger file ends before it.
+            OSError: The file is missing, unreadable or too short.
         """
         if self.within is None:
             return self.path.read_bytes()
@@ -70,11 +70,7 @@ class StoredFile:
 
 @contextlib.contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` into one clear line that names ``path``.
-
-    Raises:
-        StorageError: In place of any ``OSError``.
-    """
+    """Convert any ``OSError`` to a :class:`StorageError` that names ``path``."""
     try:
         yield
     except OSError as error:
@@ -101,10 +97,10 @@ def to_json(data: Any, indent: int | None = None) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Return what is in a JSON file.
+    """Return the content of a JSON file.
 
     Raises:
-        DamagedError: It is missing or damaged, or cannot be read.
+        DamagedError: The file is missing, damaged or unreadable.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -113,7 +109,7 @@ def read_json(path: Path) -> Any:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or a directory is on the disk."""
+    """Flush a file or directory to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -122,10 +118,10 @@ def sync(path: Path) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace a file in one move; text is written as UTF-8.
+    """Write a file atomically; text as UTF-8.
 
     Raises:
-        StorageError: It could not be written; the old content is still there.
+        StorageError: The write failed; the old content is kept.
     """
     aside = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     with storage_errors(path):
@@ -139,22 +135,21 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 class PartialDirectory:
-    """A directory being written, to be moved to its final place when it is complete.
+    """Temporary directory that :meth:`commit` moves to its final place when it is complete.
 
-    Used as a context manager, it is removed unless it was moved.
+    As a context manager it is removed on exit unless committed.
 
     Args:
-        root: Directory in which to write aside, on the same file system as ``final``.
-        final: Where the complete directory goes; must not exist.
-        writer: Who writes it, for :func:`remove_partial`.
+        root: Parent of the temporary directory, on the same file system as ``final``.
+        final: Destination; must not exist.
+        writer: Name of the writer, for :func:`remove_partial`.
 
     Raises:
-        StorageError: The disk refused, or ``root`` is not there.
+        StorageError: The directory cannot be created.
     """
 
     def __init__(self, root: Path, final: Path, writer: str = "local") -> None:
         self.final = final
-        # a name that no other process on any machine uses
         self.path = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}"
         with storage_errors(root):
             self.path.mkdir()
@@ -166,14 +161,11 @@ class PartialDirectory:
         self.discard()
 
     def commit(self) -> Path:
-        """Move the directory to its final place.
-
-        Returns:
-            The final path.
+        """Move the directory to its final place and return that path.
 
         Raises:
-            TakenError: Something is already there; it is left as it is.
-            StorageError: The disk refused.
+            TakenError: The destination exists; it is not changed.
+            StorageError: The move failed.
         """
         with storage_errors(self.final):
             for path in sorted(self.path.rglob("*")):
@@ -190,16 +182,12 @@ class PartialDirectory:
         return self.final
 
     def discard(self) -> None:
-        """Remove what was written; does nothing after :meth:`commit`."""
+        """Remove the temporary directory, if it was not committed."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 def remove_whole(path: Path, root: Path, writer: str = "local") -> None:
-    """Remove a directory below ``root``; nobody sees a part of it.
-
-    Raises:
-        StorageError: The disk refused.
-    """
+    """Remove a directory below ``root`` atomically."""
     aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}"
     with storage_errors(path):
         os.rename(path, aside)
@@ -207,13 +195,13 @@ def remove_whole(path: Path, root: Path, writer: str = "local") -> None:
 
 
 def partial_writers(root: Path) -> set[str]:
-    """Return the writers of what lies half-written in ``root``."""
+    """Return the writers of the temporary files and directories in ``root``."""
     names = (path.name for path in root.glob(f"{PARTIAL_PREFIX}*"))
     return {name.removeprefix(PARTIAL_PREFIX).rpartition("-")[0] for name in names}
 
 
 def remove_partial(root: Path, writer: str = "local") -> None:
-    """Remove what a writer left half-written in ``root``; call it only when it is not alive."""
+    """Remove temporary files and directories of a writer that is not running."""
     for path in root.glob(f"{PARTIAL_PREFIX}{writer}-*"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Files of lines to which one process appends and any may read, at any time."""
+"""Append-only files of lines with one writer and any number of concurrent readers."""
 
 import json
 import os
@@ -15,13 +15,13 @@ Line = TypeVar("Line")
 
 
 class Journal:
-    """A file of one writer, to which it appends; a torn end is removed first.
+    """Append-only file; an incomplete last line is removed when it is opened.
 
     Args:
-        path: The file; its folder is made.
+        path: The file; its folder is created.
 
     Raises:
-        StorageError: The disk refused, here or in :meth:`append`.
+        StorageError: A write failed, here or in :meth:`append`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,7 +32,7 @@ class Journal:
                 _remove_torn_end(path)
 
     def append(self, line: str) -> None:
-        """Add one line, whole or not at all; it is on the disk when this returns."""
+        """Append one line atomically and flush it to disk."""
         data = (line + "\n").encode()
         with storage_errors(self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -59,15 +59,15 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
 
     Args:
         path: The file.
-        parse: Reads one line; raises ``ValueError`` if it is damaged.
+        parse: Parser of one line; raises ``ValueError`` if it is damaged.
 
     Raises:
-        DamagedError: A line cannot be read.
+        DamagedError: A line is damaged.
     """
     with storage_errors(path), path.open("rb") as file:
         for number, text in enumerate(file, start=1):
             if not text.endswith(b"\n"):
-                break  # torn: its writer was killed, or is writing it
+                break  # incomplete: its writer was killed, or is writing it
             try:
                 yield parse(text)
             except ValueError as error:
@@ -79,13 +79,12 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
 def parse_record(
     kind: Callable[..., Line], text: str | bytes, renamed: Mapping[str, str] = MappingProxyType({})
 ) -> Line:
-    """Return a dataclass from a line that has its fields as a JSON object, all that have no
-    default.
+    """Return a dataclass parsed from a JSON object with its fields.
 
     Args:
         kind: The dataclass.
         text: The line.
-        renamed: What fields are called in the file, where that is another name.
+        renamed: Names of fields in the file, where they differ.
 
     Raises:
         ValueError: The line is damaged.
@@ -99,26 +98,26 @@ def parse_record(
 
 
 class Record:
-    """Base class of dataclasses that are lines of a journal."""
+    """Base class of dataclasses that are stored as lines of a journal."""
 
     __slots__ = ()
 
     def to_json(self) -> str:
-        """Return the line, without its end."""
+        """Return the line, without line break."""
         return to_json(asdict(self))  # type: ignore[call-overload]
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a line.
+        """Parse a line.
 
         Raises:
-            ValueError: It is damaged.
+            ValueError: The line is damaged.
         """
         return parse_record(cls, text)
 
 
 def _remove_torn_end(path: Path) -> None:
-    """Cut off what follows the last line end."""
+    """Truncate the file after its last line break."""
     with path.open("rb+") as file:
         keep = sum(len(line) for line in file if line.endswith(b"\n"))
         if keep < file.seek(0, os.SEEK_END):

@@ -1,9 +1,9 @@
-"""Options of commands: a dataclass as an :mod:`argparse` parser.
+"""Command line options defined by dataclasses, parsed with :mod:`argparse`.
 
-Each field is an option, with the text below it as its help. The dataclasses that it derives from,
-or that are the type of a field, are groups of options; the first words of their docstrings are the
-titles. ``a: T | None = None`` may be left out, a ``Literal`` lists what is allowed, a ``bool`` is a
-flag, a ``tuple`` takes several values, and ``from_`` is called ``--from``.
+Each field is an option; the string below it is its help. Base dataclasses, and fields whose type is
+a dataclass, are option groups titled by the first words of their docstrings. ``T | None = None`` is
+optional, ``Literal`` lists the choices, ``bool`` is a flag, ``tuple`` takes several values, and
+``from_`` becomes ``--from``.
 """
 
 import argparse
@@ -32,24 +32,24 @@ from typing import (
 
 T = TypeVar("T")
 Positional = Annotated[T, "positional"]
-"""Argument without a name."""
+"""Positional argument."""
 Repeated = Annotated[tuple[T, ...], "repeated"]
 """Option that takes one value and may be given several times."""
 
 OPTIONS = "Options"
-"""Title of the options that are no part of a group."""
+"""Title of the options outside all groups."""
 
 
 def parse(kind: type[T], words: Sequence[str] | None = None, prog: str | None = None) -> T:
-    """Parse the words of a command line; exit after a help page, or a line for what is wrong.
+    """Parse a command line.
 
     Args:
         kind: Dataclass of the arguments.
-        words: The words; ``None``: those of this process.
+        words: The arguments; ``None``: those of this process.
         prog: Name of the command.
 
     Raises:
-        SystemExit: With 2: a word is not allowed. With 0: help was asked for.
+        SystemExit: With code 2 on a wrong argument, with code 0 after the help page.
     """
     parser = _Parser(
         prog=prog,
@@ -69,13 +69,13 @@ def parse(kind: type[T], words: Sequence[str] | None = None, prog: str | None = 
 
 
 class _Parser(argparse.ArgumentParser):
-    """Parser whose errors are one line, and whose usage names what is required."""
+    """Parser with one-line error messages."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}\n")
 
     def refuse(self, word: str) -> NoReturn:
-        """Exit with a line on a word that is not known."""
+        """Exit with a message about an unknown argument."""
         names = [name for a in self._actions for name in a.option_strings if a.dest != "help"]
         near = get_close_matches(word.partition("=")[0], names, n=1)
         hint = f"did you mean {near[0]}?" if near else f"`{self.prog} --help` lists what there is"
@@ -83,7 +83,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Formatter of help pages: usage names what is required, and the page lists the rest."""
+    """Formatter of help pages whose usage line shows required and positional arguments only."""
 
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
         asked = [action for action in actions if action.required or not action.option_strings]
@@ -91,7 +91,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _add_fields(parser: argparse.ArgumentParser, kind: Any, groups: dict[str, Any]) -> None:
-    """Add the fields of a dataclass to groups of a parser, by title."""
+    """Add the fields of a dataclass to the parser's groups, which are keyed by title."""
     texts = _texts(kind)
     bases = [base for base in kind.__mro__[1:] if is_dataclass(base)]
     titles = {name: _title(base) for base in bases for name in base.__annotations__}
@@ -106,7 +106,6 @@ def _add_fields(parser: argparse.ArgumentParser, kind: Any, groups: dict[str, An
 
 
 def _add_field(group: Any, entry: "Field[Any]", hint: Any, text: str) -> None:
-    """Add a field to a group."""
     hint, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     default, may_be_none = entry.default, False
     if get_origin(hint) in (Union, UnionType):
@@ -148,7 +147,7 @@ _METAVARS = {str: "TEXT", int: "INT", float: "FLOAT", Path: "PATH"}
 
 
 def _or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a converter that takes ``none``, too."""
+    """Return a converter that also accepts ``none``."""
 
     def convert(text: str) -> Any:
         return None if text.lower() == "none" else kind(text)
@@ -164,7 +163,7 @@ def _fields(kind: Any) -> Iterator[tuple["Field[Any]", Any]]:
 
 
 def _texts(kind: type) -> dict[str, str]:
-    """Return the texts that stand below the fields of a dataclass and its bases."""
+    """Return the docstrings of the fields of a dataclass and its bases."""
     found = {}
     for base in filter(is_dataclass, reversed(kind.__mro__)):
         (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
@@ -182,7 +181,7 @@ def _title(kind: Any) -> str:
 
 
 def _build(kind: Any, values: Mapping[str, Any]) -> Any:
-    """Make a dataclass of values by name, those of its groups among them."""
+    """Build a dataclass, and those of its groups, from values by name."""
     given: dict[str, Any] = {}
     for entry, hint in _fields(kind):
         if is_dataclass(hint):

@@ -1,4 +1,4 @@
-"""Worker pool: any worker may die at any time, at the cost of the one job it was doing."""
+"""Worker pool: a worker that dies loses only the job it was working on."""
 
 import math
 import time
@@ -10,9 +10,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from clevrskills.errors import ClevrSkillsError
 
 JOBS_PER_WORKER = 200
-"""Jobs after which a worker is replaced by a fresh one: simulators leak a little on every scene."""
+"""Jobs after which a worker is restarted: simulators leak memory with every scene."""
 STARTS = 5
-"""Workers that may die before they are ready, for each worker wanted, until the pool gives up."""
+"""Failed starts per worker after which the pool gives up."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Ready:
-    """A worker has started."""
+    """Message of a worker that has started."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,22 @@ class JobResult:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Error after which it makes no sense to go on; ``reason`` is for the user."""
+    """Fatal error of a worker; ``reason`` is shown to the user."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """The process that did a job ended without an answer."""
+    """End of a worker process before it answered."""
 
     reason: str  # how it ended
-    killed: bool = False  # whether it was ended from outside, or may have been
+    killed: bool = False  # whether another process killed it, or may have
 
 
 @dataclass(frozen=True)
 class TimedOut:
-    """A job took too long; its worker was killed."""
+    """Timeout of a job, whose worker was killed."""
 
     limit_s: float
 
@@ -62,7 +62,7 @@ Message = Ready | JobResult | Refusal | WorkerDied
 
 @dataclass(frozen=True)
 class Done(Generic[Job, Result]):
-    """The answer to a job, or why there is none."""
+    """A job with its result, or the reason why there is none."""
 
     job: Job
     result: Result | WorkerDied | TimedOut
@@ -77,27 +77,27 @@ class Pool(Protocol[Job, Result]):
 
     @property
     def busy(self) -> int:
-        """Number of jobs that were submitted and have not ended."""
+        """Number of submitted jobs that have not ended."""
 
     def submit(self, job: Job) -> None:
-        """Start a job; only while :attr:`idle` is positive."""
+        """Start a job; requires positive :attr:`idle`."""
 
     def next(self) -> Done[Job, Result]:
-        """Wait for a job to end; only while :attr:`busy` is positive.
+        """Wait for a job to end; requires positive :attr:`busy`.
 
         Raises:
-            ClevrSkillsError: It makes no sense to go on.
+            ClevrSkillsError: A worker met a fatal error, or workers keep dying at start.
         """
 
     def close(self) -> None:
-        """End all workers, whatever they do."""
+        """Kill all workers."""
 
 
 class InlinePool(Generic[Job, Result]):
-    """Pool that does one job at a time in this process, in the order in which they are submitted.
+    """Pool that runs jobs one by one in this process.
 
     Args:
-        make: Builds the function that does the jobs.
+        make: Factory of the function that does a job.
     """
 
     def __init__(self, make: Callable[[], Callable[[Job], Result]]) -> None:
@@ -124,25 +124,25 @@ class InlinePool(Generic[Job, Result]):
 
 
 class Driver(Protocol):
-    """Driver that starts workers somewhere and talks to them; a worker is an opaque handle."""
+    """Backend that starts workers and talks to them; a worker is an opaque handle."""
 
     def start(self) -> Any:
-        """Start a worker; it will say :class:`Ready`, and end itself if this process dies."""
+        """Start a worker, which sends :class:`Ready` and ends when this process dies."""
 
     def send(self, worker: Any, job: Any) -> None:
-        """Give a job to a ready worker; a dead one says so later."""
+        """Send a job to a ready worker; if it has died, :meth:`wait` reports it."""
 
     def wait(self, workers: Sequence[Any], timeout_s: float | None) -> tuple[Any, Message] | None:
-        """Return the next message of any worker, ``None`` if there is none in time.
+        """Return the next message of any worker, ``None`` on timeout.
 
-        A worker says nothing more after :class:`Refusal` and :class:`WorkerDied`.
+        :class:`Refusal` and :class:`WorkerDied` are the last messages of a worker.
         """
 
     def kill(self, worker: Any) -> None:
-        """End a worker at once."""
+        """Kill a worker."""
 
     def close(self) -> None:
-        """Give back what the driver holds; called when all workers were killed."""
+        """Release the driver's resources, after all workers were killed."""
 
 
 @dataclass(eq=False)
@@ -155,13 +155,13 @@ class _Worker(Generic[Job]):
 
 
 class WorkerPool(Generic[Job, Result]):
-    """Pool of a driver's workers; replaces those that died or did many jobs.
+    """Pool of a driver's workers; replaces those that died or did ``jobs_per_worker`` jobs.
 
     Args:
-        driver: Starts the workers.
-        workers: How many there are at most.
-        timeout_s: A job that takes longer is ended with its worker; a number, or a function of the
-            job; ``None``: it may take long.
+        driver: Backend of the workers.
+        workers: Maximum number of workers.
+        timeout_s: Time after which a job's worker is killed, or a function of the job; ``None``:
+            no timeout.
         jobs_per_worker: Jobs after which a worker is replaced.
     """
 
@@ -212,7 +212,7 @@ class WorkerPool(Generic[Job, Result]):
         self._driver.close()
 
     def _assign(self) -> None:
-        """Give waiting jobs to ready workers, and start workers for those that are left."""
+        """Send waiting jobs to ready workers, and start workers for the others."""
         for worker in self._workers:
             if worker.ready and worker.job is None and self._waiting:
                 worker.job, worker.started_s = self._waiting.popleft(), time.monotonic()
@@ -240,11 +240,11 @@ class WorkerPool(Generic[Job, Result]):
         if not worker.ready:
             self._dead_starts += 1
             if self._dead_starts >= STARTS * self._size:
-                raise ClevrSkillsError(f"workers die as they start: {message.reason}")
+                raise ClevrSkillsError(f"workers die at start: {message.reason}")
         return None if job is None else Done(job, message)
 
     def _patience_s(self) -> float | None:
-        """Return the time until the first running job is overdue."""
+        """Return the time until the next timeout."""
         due_s = [w.started_s + self._limit_s(w.job) for w in self._workers if w.job is not None]
         if self._timeout_s is None or not due_s:
             return None

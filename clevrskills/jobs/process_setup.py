@@ -1,6 +1,4 @@
-"""Process setup: signals that end a process, a watchdog, memory that stays small, and the name of a
-worker.
-"""
+"""Process setup: signals, watchdog, memory limits of the allocator, name of the worker."""
 
 import contextlib
 import ctypes
@@ -28,10 +26,10 @@ _TRIM_BYTES = 4 << 20
 
 
 def return_freed_memory() -> None:
-    """Make the allocator give freed memory back to the system; to be called before the big imports.
+    """Make glibc return freed memory to the system; call it before importing large packages.
 
-    Scenes and frames come and go with every episode. By default glibc adapts to them and keeps what
-    was freed: about 60 MB more, growing for tens of episodes. Other C libraries are left alone.
+    By default glibc adapts to the scenes and frames of episodes and keeps about 60 MB of freed
+    memory, growing for tens of episodes.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     mallopt = _from_glibc("mallopt")
@@ -43,10 +41,9 @@ def return_freed_memory() -> None:
 
 
 def trim_heap() -> None:
-    """Make the allocator give back what is free between what is in use; to be called between
-    episodes.
+    """Return fragmented free memory to the system; call it between episodes.
 
-    It takes 2 ms; without, the holes grow to 25 MB over thirty episodes.
+    It takes 2 ms; without it fragmentation grows to 25 MB over thirty episodes.
     """
     trim = _from_glibc("malloc_trim")
     if trim is not None:
@@ -54,8 +51,8 @@ def trim_heap() -> None:
 
 
 def block_pandas_import() -> None:
-    """Keep pyarrow from importing pandas, which takes 30 MB, just to see whether what it is given
-    is a data frame; from then on this process cannot convert tables to data frames.
+    """Prevent pyarrow from importing pandas (30 MB) for its type checks; this process then cannot
+    convert tables to data frames.
     """
     import pyarrow as pa
 
@@ -70,10 +67,10 @@ def block_pandas_import() -> None:
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[Callable[[], None]]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C: what is half-written is removed.
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that partial files are removed.
 
-    Gives a function that raises ``KeyboardInterrupt`` once that was asked for. Loops that build and
-    give up scenes call it now and then: what is raised while one is finalized, Python ignores.
+    Yields a function that raises ``KeyboardInterrupt`` after such a signal. Loops that destroy
+    scenes must call it, since Python ignores exceptions raised in finalizers.
     """
     asked = False
 
@@ -101,12 +98,11 @@ def stop_signals() -> Iterator[Callable[[], None]]:
 
 
 class Watchdog:
-    """Watchdog that ends the process when a call does not come back, not even to Python.
+    """Watchdog that ends the process when a call hangs, even in native code.
 
     Args:
-        path: File with what was done last and, after the end of the process, the traceback of its
-            threads, see :func:`watched`.
-        limit_s: Seconds from a call of :meth:`note` to the next one, at most.
+        path: File for the last activity and, after a timeout, the traceback; see :func:`watched`.
+        limit_s: Longest time between two calls of :meth:`note`.
     """
 
     def __init__(self, path: Path, limit_s: float) -> None:
@@ -114,11 +110,7 @@ class Watchdog:
         self._file = path.open("wb", buffering=0)
 
     def note(self, doing: str) -> None:
-        """Note what is done from now on.
-
-        Raises:
-            StorageError: The disk refused.
-        """
+        """Record the current activity and restart the timer."""
         with storage_errors(self._path):
             os.pwrite(self._file.fileno(), doing.ljust(_NOTE_BYTES).encode(), 0)
         if time.monotonic() - self._armed_s > _REARM_S:  # it takes 0.1 ms
@@ -137,10 +129,8 @@ _NOTE_BYTES, _REARM_S = 16, 1.0
 
 
 def watched(path: Path) -> tuple[str, str]:
-    """Return what a process did when its watchdog ended it, and the traceback; empty: it did not.
-
-    Args:
-        path: File of the watchdog; it is removed.
+    """Return the activity and traceback of a process ended by its watchdog, else empty texts; the
+    watchdog's file is removed.
     """
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     path.unlink(missing_ok=True)
@@ -149,12 +139,12 @@ def watched(path: Path) -> tuple[str, str]:
 
 
 def now() -> str:
-    """Return the time, ISO 8601, UTC."""
+    """Return the current UTC time in ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
 def worker_name() -> str:
-    """Host and process."""
+    """Return host name and process id."""
     return f"{platform.node()}:{os.getpid()}"
 
 

@@ -16,23 +16,23 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.pool import JobResult, Message, Ready, Refusal, WorkerDied
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Environment of a worker: one thread for numerics."""
+"""Environment variables of a worker: one thread for numerical libraries."""
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerProcess:
-    """A process and the way to talk to it."""
+    """Process with its connection."""
 
     process: BaseProcess
     connection: Connection
 
 
 class Processes:
-    """A driver: spawned processes, each with one thread for numerics.
+    """Driver of spawned processes, each with one thread for numerical libraries.
 
     Args:
-        make: Builds, in each worker, the function that does the jobs; picklable. A
-            ``ClevrSkillsError`` of either is passed on; after another exception the worker is dead.
+        make: Picklable factory, called in each worker, of the function that does a job. A
+            ``ClevrSkillsError`` is passed on to the pool; other exceptions end the worker.
     """
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
@@ -48,7 +48,7 @@ class Processes:
         return WorkerProcess(process, mine)
 
     def send(self, worker: WorkerProcess, job: Any) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it just died: wait() tells
+        with contextlib.suppress(BrokenPipeError):  # it just died: wait() reports it
             worker.connection.send(job)
 
     def wait(
@@ -82,7 +82,7 @@ def _death_report(worker: WorkerProcess) -> WorkerDied:
 
 @contextlib.contextmanager
 def _for_children() -> Iterator[None]:
-    """Shield processes started here from Ctrl-C (this one ends them), with one thread each."""
+    """Start processes with one thread each and shielded from Ctrl-C, since this one ends them."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(THREADS)
     resource_tracker.ensure_running()  # starting it later would unblock the signal
@@ -99,7 +99,7 @@ def _for_children() -> Iterator[None]:
 
 
 def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> None:
-    """Do jobs until the other side closes."""
+    """Run jobs until the connection closes."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         run = make()
@@ -113,7 +113,7 @@ def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> 
 
 
 def _end_with_parent() -> None:
-    """End this worker when its parent is killed: it must not go on writing."""
+    """End this worker when its parent dies, so that it stops writing."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

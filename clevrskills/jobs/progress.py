@@ -1,5 +1,5 @@
-"""Progress display on standard error: bars on a terminal, one line that is overwritten in a
-notebook, elsewhere a line now and then.
+"""Progress display on standard error: bars on a terminal, an overwritten line in a notebook,
+elsewhere log lines.
 """
 
 import os
@@ -13,22 +13,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from clevrskills.jobs.console import console
 
 LOG_EVERY_S = 60.0
-"""Where standard error is not a terminal, such as in a batch job, a line is printed this often."""
+"""Interval of log lines without a terminal, such as in a batch job."""
 NOTEBOOK_EVERY_S = 0.5
 NOTEBOOK_WIDTH = 100
-"""The line in a notebook is overwritten this often, and padded so that nothing of it stays."""
+"""Interval of updates in a notebook, and width to which the line is padded."""
 
 
 class Display:
-    """Bars with a count, the rate and the time left.
+    """Progress bars with count, rate and remaining time.
 
     Args:
-        name: What the bar is called.
-        total: How many there will be in all.
-        done: How many of them are there already.
+        name: Label of the bar.
+        total: Total count.
+        done: Count at the start.
         unit: What is counted.
-        per_hour: Whether the rate is given by the hour; else by the second.
-        parts: Totals of further bars by name, above the bar; each is shown while it is at work.
+        per_hour: Whether the rate is per hour instead of per second.
+        parts: Totals of additional bars by name; each is shown while it is in progress.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class Display:
         self.close()
 
     def close(self) -> None:
-        """Leave the bars as they are."""
+        """Stop updating; the bars stay visible."""
         self._progress.stop()
         if self._notebook:
             self._console.print()
 
     def update(self, done: int, *more: str) -> None:
-        """Show how many are done, and a few words more."""
+        """Show the count and additional words."""
         words = ", ".join(filter(None, (*more, self._speed(done))))
         self._progress.update(self._bar, completed=done, more=words)
         every_s = NOTEBOOK_EVERY_S * (done < self._total) if self._notebook else LOG_EVERY_S
@@ -84,7 +84,7 @@ class Display:
             self.print(", ".join(filter(None, (count, words))), "\r" if self._notebook else "\n")
 
     def update_part(self, name: str, done: int, more: str = "", visible: bool = True) -> None:
-        """Show how far a part is."""
+        """Update the bar of a part."""
         self._progress.update(self._parts[name], completed=done, more=more, visible=visible)
 
     def print(self, line: str, end: str = "\n") -> None:
@@ -93,7 +93,7 @@ class Display:
         self._console.print(line, end=end, highlight=False, markup=False, soft_wrap=True)
 
     def _speed(self, done: int) -> str:
-        """Return the rate so far and time left at that rate; empty before anything is done."""
+        """Return rate and remaining time; empty before anything is done."""
         if done <= self._before:
             return ""
         per_s = (done - self._before) / (time.monotonic() - self._began_s)

@@ -1,7 +1,7 @@
-"""Workers on a Ray cluster: one actor is one process is one simulator.
+"""Workers on a Ray cluster: each actor is one process with one simulator.
 
-Retries are the caller's: actors are neither restarted nor their calls repeated. Ray is an extra of
-the package and is imported only here.
+The pool handles retries: Ray neither restarts actors nor repeats calls. Ray is an optional
+dependency and imported only here.
 """
 
 import contextlib
@@ -24,29 +24,29 @@ from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
 WRITER = "ray"
 QUIET_S = 60.0
-"""Time without any worker after which a warning is given."""
+"""Time without a message of any worker after which a warning is logged."""
 _NO_GPU_TAKEN = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""Ray would hide the GPUs of a node from what asks for none; images may be drawn on them."""
+"""Variable that stops Ray from hiding GPUs from actors that request none but render on them."""
 _TOKENS = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
 @dataclass(eq=False)
 class Actor:
-    """An actor and what it was last asked for; ``None`` while it has nothing to say."""
+    """Actor with the reference of its pending call, ``None`` without one."""
 
     handle: Any
     reference: Any
 
 
 class RayActors:
-    """A driver: actors of a Ray cluster, all of which see the dataset's folder.
+    """Driver of actors of a Ray cluster.
 
     Args:
-        make: Builds, in each actor, the function that does the jobs; a ``ClevrSkillsError`` of
-            either is passed on.
-        root: The dataset, an absolute path on storage that all nodes share.
-        workers: Actors there will be at most.
-        address: ``host:port`` or ``auto`` for a running cluster; ``None``: starts one here.
+        make: Factory, called in each actor, of the function that does a job; a ``ClevrSkillsError``
+            is passed on to the pool.
+        root: Absolute path of the output folder, on storage shared by all nodes.
+        workers: Maximum number of actors.
+        address: ``host:port`` or ``auto`` for a running cluster; ``None`` starts one here.
 
     Raises:
         ClevrSkillsError: Ray is not installed, or the cluster cannot be joined.
@@ -151,6 +151,6 @@ def _join(address: str | None, workers: int) -> None:
 
 
 def _line(error: BaseException) -> str:
-    """Return a line for an error of Ray: a traceback's last, an explanation's first."""
+    """Return the last line of a traceback, or the first of another message."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1 if "ray::" in lines[0] else 0].rstrip(".")

@@ -1,4 +1,4 @@
-"""Run folder: made or continued, locked by its writers, tidied up after those that were ended."""
+"""Run folder: created or continued, locked by its writers, cleaned up after interruptions."""
 
 import contextlib
 import errno
@@ -23,17 +23,7 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells report it."""
 LOCK_FILE = ".lock"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_CPU_FEATURES = {
-    "sse4_2",
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "avx512f",
-    "avx512_vnni",
-    "amx_tile",
-    "asimd",
-}
+_CPU_FEATURES = {*"sse4_2 avx avx2 fma f16c avx512f avx512_vnni amx_tile asimd".split()}
 _CPU = ("ATEN_CPU_CAPABILITY", "GALLIUM_OVERRIDE_CPU_CAPS", "OPENBLAS_CORETYPE")
 PLANNER_VARIABLE = "CLEVRSKILLS_PLANNER"
 """Environment variable that names the planning backend of oracles."""
@@ -41,8 +31,8 @@ _PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib", "python-fcl", "t
 
 
 def versions() -> dict[str, str | None]:
-    """Return versions of Python and of the packages that shape an episode, ``None`` where one is
-    absent, and the name of the planning backend.
+    """Return versions of Python and of packages that affect episodes, ``None`` for missing ones,
+    and the planning backend.
     """
     return _package_versions() | {"planner": planner_name()}
 
@@ -68,7 +58,7 @@ def planner_name() -> str:
 
 @contextlib.contextmanager
 def chosen_planner(name: str | None) -> Iterator[None]:
-    """Use a planning backend, in processes that are started meanwhile too; ``None``: leave it."""
+    """Select a planning backend, also for child processes; ``None`` keeps the current one."""
     before = os.environ.get(PLANNER_VARIABLE, "")
     os.environ[PLANNER_VARIABLE] = name or before
     try:
@@ -79,8 +69,8 @@ def chosen_planner(name: str | None) -> Iterator[None]:
 
 @functools.cache
 def cpu_features() -> str:
-    """Return the vendor of the CPU, its vector instructions, and the environment variables that
-    choose among them, e.g. ``GenuineIntel avx avx2 fma``; without ``/proc/cpuinfo`` the machine.
+    """Return vendor and vector instructions of the CPU, and variables that restrict them, e.g.
+    ``GenuineIntel avx avx2 fma``; without ``/proc/cpuinfo`` the machine type.
     """
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text() if cpuinfo.is_file() else ""
@@ -92,19 +82,19 @@ def cpu_features() -> str:
 
 
 def open_folder(root: Path, file: str, kind: str) -> bool:
-    """Make a folder, or find that there is something to be continued.
+    """Create a folder, or detect a run to continue.
 
     Args:
         root: The folder.
-        file: Name of the file that is there from the beginning of a run on.
-        kind: What a folder is that is not empty and does not have it, such as ``not a dataset``.
+        file: Name of the file that marks a run.
+        kind: Description of a non-empty folder without that file, such as ``not a dataset``.
 
     Returns:
-        Whether the file is there.
+        Whether the folder contains a run.
 
     Raises:
-        DamagedError: The folder holds something else.
-        StorageError: It cannot be written.
+        DamagedError: The folder contains something else.
+        StorageError: The folder cannot be created.
     """
     if root.exists() and not root.is_dir():
         raise DamagedError(f"{root} is a file; give a folder")
@@ -113,7 +103,7 @@ def open_folder(root: Path, file: str, kind: str) -> bool:
     with storage_errors(root):
         root.mkdir(parents=True, exist_ok=True)
         names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
-    if names and file not in names:  # else another writer was quicker
+    if names and file not in names:  # else another writer was faster
         raise DamagedError(
             f"{root} is {kind} (no {file}) and not empty; give an empty or new folder"
         )
@@ -128,20 +118,20 @@ def check_settings(
     made: str = "made",
     trained: bool = False,
 ) -> None:
-    """Check that a run is continued as it was begun.
+    """Check that a run is continued with the settings of its start.
 
     Args:
-        root: Its folder.
-        begun: Settings that it was begun with.
-        now: Those among them that it is to be continued with.
-        words: A setting in words.
-        made: What was done with the folder.
-        trained: Whether it has a checkpoint that another run may go on from.
+        root: Folder of the run.
+        begun: Settings at the start.
+        now: Settings of the continuation.
+        words: Formatter of a setting.
+        made: Verb for the error message.
+        trained: Whether another run can start from its checkpoint.
 
     Raises:
-        DamagedError: One differs.
+        DamagedError: A setting differs.
     """
-    more = f"; --from {quote(str(root))} goes on from it" if trained else ""
+    more = f"; --from {quote(str(root))} continues from it" if trained else ""
     for name, value in now.items():
         if begun.get(name) != value:
             raise DamagedError(
@@ -152,11 +142,11 @@ def check_settings(
 
 @contextlib.contextmanager
 def locked(root: Path, writer: str = "local") -> Iterator[None]:
-    """Keep other writers of the same name out of a folder; the lock ends with the process.
+    """Lock a folder against other writers of the same name; the lock ends with the process.
 
     Raises:
-        DamagedError: Another process writes to it under this name.
-        StorageError: It cannot be written.
+        DamagedError: Another process holds the lock.
+        StorageError: The lock file cannot be written.
     """
     with storage_errors(root):
         descriptor = os.open(root / f"{LOCK_FILE}-{writer}", os.O_RDWR | os.O_CREAT, 0o644)
@@ -165,13 +155,13 @@ def locked(root: Path, writer: str = "local") -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DamagedError(
-                f"another process is writing to {root} ({writer}): wait, or name a new folder"
+                f"another process is writing to {root} ({writer}): wait, or choose a new folder"
             ) from None
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise StorageError(f"cannot lock {root}: {error.strerror}") from error
             logging.getLogger(__name__).warning(
-                "%s is on a disk without locks: see that one process only writes as %s",
+                "%s is on a file system without locks: make sure only one process writes as %s",
                 root,
                 writer,
             )
@@ -181,7 +171,7 @@ def locked(root: Path, writer: str = "local") -> Iterator[None]:
 
 
 def remove_abandoned(root: Path) -> None:
-    """Remove what interrupted writers left half-written, unless they are at work again."""
+    """Remove temporary files of writers that are not running."""
     for writer in sorted(partial_writers(root)):
         with contextlib.suppress(DamagedError), locked(root, writer):
             remove_partial(root, writer)
@@ -193,21 +183,21 @@ def write_into(
     writer: str = "local",
     kept: str = "what is finished",
 ) -> int:
-    """Do what writes into a folder, as its only writer of this name.
+    """Run a function as the only writer of this name in a folder.
 
     Args:
-        out: The folder, as the user named it.
-        do: Does it and returns an exit code; is given a function that raises ``KeyboardInterrupt``
-            once the process was asked to end, see :func:`stop_signals`.
+        out: The folder, as named by the user.
+        do: Function that returns an exit code; its argument raises ``KeyboardInterrupt`` after a
+            signal, see :func:`stop_signals`.
         writer: Name of the writer.
-        kept: What is in the folder after Ctrl-C, in words.
+        kept: Description of what remains after Ctrl-C.
 
     Returns:
-        The exit code, :data:`INTERRUPTED` after Ctrl-C; nothing half-written is left then.
+        The exit code, :data:`INTERRUPTED` after Ctrl-C.
 
     Raises:
-        DamagedError: Another process writes to the folder under this name.
-        StorageError: It cannot be written.
+        DamagedError: Another process holds the lock of this writer.
+        StorageError: The folder cannot be written.
     """
     root = out.absolute()
     remove_abandoned(root)
@@ -224,9 +214,7 @@ def write_into(
 
 
 def _remove_if_empty(root: Path, lock: str) -> None:
-    """Remove a folder that holds nothing but the lock of its writer, as after a command that failed
-    before it wrote anything.
-    """
+    """Remove a folder that contains only its writer's lock."""
     with contextlib.suppress(OSError):
         if [path.name for path in root.iterdir()] == [lock]:
             (root / lock).unlink()

@@ -1,4 +1,4 @@
-"""Training log: reports as lines of JSON, the same for TensorBoard, and a progress bar."""
+"""Training log: JSON lines, TensorBoard events and a progress bar."""
 
 import json
 import time
@@ -15,30 +15,27 @@ TENSORBOARD_DIR = "tensorboard"
 
 
 def read_reports(path: Path) -> list[dict[str, Any]]:
-    """Return all reports of a training run, in order.
+    """Return the reports of a training run, in order.
 
     Raises:
-        DamagedError: A line cannot be read.
+        DamagedError: A line is damaged.
     """
     return list(read_lines(path, json.loads)) if path.exists() else []
 
 
 class TrainingLog:
-    """Log of a training run.
-
-    A line has the number of steps, ``seconds`` of training up to there, and what is reported, by
-    name.
+    """Log of a training run; a line has the step, ``seconds`` of training, and the metrics by name.
 
     Args:
-        path: The file of lines; TensorBoard's are in a folder beside it.
-        key: What the number of steps is called.
-        name: What the progress bar is called.
-        done: Steps made before; reports of later ones, which are made again, are removed.
-        total: Steps to be made in all.
+        path: File of the JSON lines; TensorBoard's folder is beside it.
+        key: Name of the step count.
+        name: Label of the progress bar.
+        done: Steps at the start; reports of later steps are removed.
+        total: Total number of steps.
 
     Raises:
         ClevrSkillsError: TensorBoard is not installed.
-        StorageError: The disk refused.
+        StorageError: A write failed.
     """
 
     def __init__(self, path: Path, key: str, name: str, done: int, total: int) -> None:
@@ -66,7 +63,7 @@ class TrainingLog:
         self._board.close()
 
     def write(self, step: int, numbers: Mapping[str, float], *more: str) -> None:
-        """Report numbers of the time up to a step, and show a few words beside the bar."""
+        """Log metrics of a step, and show additional words beside the bar."""
         seconds = round(time.monotonic() - self._began_s, 3)
         self._journal.append(to_json({self._key: step, **numbers, "seconds": seconds}))
         for name, value in numbers.items():

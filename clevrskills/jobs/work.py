@@ -1,4 +1,4 @@
-"""Work loop: keeps a worker pool busy from a queue of jobs, with one rule for workers that die."""
+"""Work loop: feeds a worker pool from a queue of jobs and retries jobs whose workers die."""
 
 from abc import ABC, abstractmethod
 from collections import Counter, deque
@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, Generic
 
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.pool import (
     JOBS_PER_WORKER,
     Done,
@@ -17,23 +18,23 @@ from clevrskills.jobs.pool import (
     WorkerPool,
 )
 from clevrskills.jobs.processes import Processes
+from clevrskills.jobs.progress import Display
 
 DEATHS, KILLS = 3, 10
-"""Workers that may die of a job by themselves, or be killed from outside while at it, until it is
-given up, unless the queue says otherwise."""
+"""Default limits of a job: crashes of its workers, and kills from outside."""
 
 
 class JobQueue(ABC, Generic[Job, Result]):
-    """Jobs that are to be done, and what becomes of them.
+    """Queue of jobs, and handler of their results.
 
     Args:
-        jobs: The first ones.
+        jobs: The first jobs.
 
     Attributes:
-        waiting: Jobs that are not handed out yet.
-        deaths: How many workers may die of a job by themselves until it is given up.
-        kills: How many may be killed from outside while at it.
-        timeouts: How often it may time out.
+        waiting: Jobs that are not assigned yet.
+        deaths: Worker crashes after which a job is given up.
+        kills: Kills of its worker from outside after which a job is given up.
+        timeouts: Timeouts after which a job is given up.
     """
 
     deaths, kills, timeouts = DEATHS, KILLS, 1
@@ -50,40 +51,63 @@ class JobQueue(ABC, Generic[Job, Result]):
         return self.waiting.popleft() if self.waiting else None
 
     def requeue(self, job: Job) -> None:
-        """Take a job back whose worker came to an end."""
+        """Put back a job whose worker ended."""
         self.waiting.append(job)
 
     @abstractmethod
     def finish(self, job: Job, result: Result) -> None:
-        """Take the result of a job.
-
-        Raises:
-            ClevrSkillsError: It makes no sense to go on.
-        """
+        """Handle the result of a job; a ``ClevrSkillsError`` stops the run."""
 
     @abstractmethod
     def give_up(self, job: Job, end: WorkerDied | TimedOut) -> None:
-        """Take note of how the last worker of a job came to an end; nobody does it any more.
-
-        Raises:
-            ClevrSkillsError: It makes no sense to go on.
-        """
+        """Handle a job that reached its limit of retries; a ``ClevrSkillsError`` stops the run."""
 
     def update(self) -> None:
-        """Take note that all that can be handed out is, before waiting for a result."""
+        """Update displays, before the loop waits for a result."""
+
+
+class CountedQueue(JobQueue[Job, Result]):
+    """Queue that counts finished work on a display and stops the run when a job is given up.
+
+    Args:
+        jobs: The jobs.
+        display: Display of the count.
+        done: Count at the start.
+        finish: Handler of a result; returns the number to count.
+        failure: Error message for a job.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        display: Display,
+        done: int,
+        finish: Callable[[Job, Result], int],
+        failure: Callable[[Job], str],
+    ) -> None:
+        super().__init__(jobs)
+        self._display, self._done = display, done
+        self._finish, self._failure = finish, failure
+
+    def finish(self, job: Job, result: Result) -> None:
+        self._done += self._finish(job, result)
+
+    def give_up(self, job: Job, end: WorkerDied | TimedOut) -> None:
+        raise ClevrSkillsError(f"{self._failure(job)}: {end.reason}")
+
+    def update(self) -> None:
+        self._display.update(self._done)
 
 
 def work(queue: JobQueue[Job, Result], start_pool: Callable[[], Pool[Job, Result]]) -> None:
-    """Keep a pool busy until a queue has nothing left.
-
-    A job whose worker came to an end is handed out again, as often as the queue allows.
+    """Run the jobs of a queue, retrying as often as the queue allows.
 
     Args:
         queue: The jobs.
-        start_pool: Starts the pool; it is not started if there is nothing to do.
+        start_pool: Factory of the pool; not called if there is nothing to do.
 
     Raises:
-        ClevrSkillsError: It makes no sense to go on.
+        ClevrSkillsError: A fatal error of a worker or of the queue's handlers.
     """
     pool: Pool[Job, Result] | None = None
     ends: Counter[Hashable] = Counter()
@@ -130,12 +154,11 @@ def open_pool(
     """Start a pool.
 
     Args:
-        driver: `local`, `ray` (a Ray cluster that is started here), or `ray:ADDRESS` (one that
-            runs).
-        make: Builds, in each worker, the function that does the jobs; picklable.
-        root: The folder that all workers write to, an absolute path.
+        driver: `local`, `ray` (starts a Ray cluster here), or `ray:ADDRESS` (joins one).
+        make: Picklable factory, called in each worker, of the function that does a job.
+        root: Absolute path of the folder that all workers write to.
         workers: Number of processes.
-        timeout_s: Time after which a job is ended; a number, or a function of the job.
+        timeout_s: Timeout of a job, or a function of the job.
         jobs_per_worker: Jobs after which a worker is replaced.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Throws: straight run-ups of the gripper, at whose end what it holds flies to where it should."""
+"""Ballistics of throws: straight run-ups of the gripper that end with a release."""
 
 from __future__ import annotations
 
@@ -21,36 +21,34 @@ SPEED_UP_STEPS, EVEN_STEPS = (4, 6, 8), (1, 3, 5, 7)
 UPWARD_M_PER_S = (0.0, 0.2, 0.4)
 MAX_SPEED_M_PER_S, MAX_ACCELERATION_M_PER_S2 = 1.7, 8.0
 TILT_RAD_PER_S = 1.9
-"""How fast the gripper tilts forward, so that what it holds faces ahead at the end: that takes load
-off the elbow."""
+"""Rate at which the gripper tilts forward, which unloads the elbow."""
 REACH_M = 0.68
-"""Distance from the base up to which the gripper runs up."""
+"""Largest distance of the gripper from the base."""
 BRAKE_STEPS = 3
 AIM_M, CORRECTIONS = 2e-3, 4
-"""How near the predicted flight must come, and how often the aim is corrected for that."""
+"""Tolerance of the predicted flight, and maximum number of corrections of the aim."""
 PROBE_S = 1e-4
 KEPT = 0.93
-"""Share of the velocity with which its position moves that a body has when it is let go: at the end
-of a physics step the joints' drives show less of it, by 4 % (base) to 15 % (wrist)."""
+"""Share of the commanded velocity that a body has at the release: at the end of a physics step the
+joints are slower by 4 % (base) to 15 % (wrist)."""
 
 
 @dataclass(frozen=True)
 class RunUp:
     """Run-up of the gripper to a throw."""
 
-    # commanded end-effector poses in the frame of the base, one per control step; after the last
-    # one the object is let go
+    # commanded end-effector poses in the frame of the base per control step, until the release
     poses: tuple[Pose, ...]
-    brake: tuple[Pose, ...]  # the poses after that
+    brake: tuple[Pose, ...]  # poses after the release
 
 
 @dataclass(frozen=True)
 class Swing:
-    """A way to run up."""
+    """Parameters of a run-up."""
 
-    velocity: np.ndarray  # of the gripper at the end, in m/s, (3,)
-    speed_up: int  # control steps in which it gets faster
-    even: int  # control steps at an even pace after that
+    velocity: np.ndarray  # final velocity of the gripper in m/s, (3,)
+    speed_up: int  # control steps of acceleration
+    even: int  # control steps at constant speed after that
 
     @property
     def steps(self) -> int:
@@ -59,13 +57,11 @@ class Swing:
 
     @property
     def run_s(self) -> float:
-        """Duration of the run-up at full speed."""
+        """Equivalent duration at full speed."""
         return STEP_S * (self.speed_up / 2 + self.even)
 
     def poses(self, start: Pose) -> list[Pose]:
-        """Return the end-effector poses of the control steps from a pose at rest to the release
-        and, the last ``BRAKE_STEPS``, to rest again.
-        """
+        """Return the end-effector poses from rest to the release, and ``BRAKE_STEPS`` to rest."""
         faster = (np.arange(self.speed_up) + 0.5) / self.speed_up
         slower = 1.0 - np.arange(BRAKE_STEPS) / BRAKE_STEPS
         seconds = STEP_S * np.cumsum(np.concatenate((faster, np.ones(self.even), slower)))
@@ -80,20 +76,20 @@ class Swing:
 
 @dataclass(frozen=True)
 class Thrower:
-    """An arm and how it holds what is to be thrown; all poses are in the frame of its base."""
+    """Arm with a held object; all poses are in the frame of its base."""
 
-    kinematics: Kinematics  # the arm's
-    joint_speeds: np.ndarray  # what its joints can do at most, in rad/s, (n,)
+    kinematics: Kinematics
+    joint_speeds: np.ndarray  # speed limits of the joints in rad/s, (n,)
     grip: Pose  # pose of the object in the end-effector frame
-    least_flight_m: float  # how far it must fly horizontally
+    least_flight_m: float  # least horizontal distance of the flight
 
     @classmethod
     def of(cls, robot_name: str, grip: Pose, least_flight_m: float) -> Thrower:
-        """Return the arm of a robot."""
+        """Return the thrower of a robot."""
         return cls(kinematics(robot_name), _joint_speeds(robot_name), grip, least_flight_m)
 
     def swings(self, start: Pose, aim: np.ndarray) -> list[Swing]:
-        """Return run-ups from rest that send the object to the aim (3,), shortest first."""
+        """Return swings from rest that throw the object to ``aim`` (3,), shortest first."""
         origin = (start * self.grip).p
         way = aim[:2] - origin[:2]
         distance = float(np.linalg.norm(way))
@@ -113,7 +109,7 @@ class Thrower:
         return [swing for _, swing in sorted(found, key=lambda item: item[0])]
 
     def run_up(self, start: Pose, qpos: np.ndarray, aim: np.ndarray, swing: Swing) -> RunUp | None:
-        """Return a run-up near a swing that sends the object through the aim (3,); or ``None``."""
+        """Return a run-up near a swing that throws the object through ``aim`` (3,), if any."""
         aimed = aim[:2] - (start * self.grip).p[:2]
         for _ in range(CORRECTIONS):
             poses = swing.poses(start)
@@ -131,7 +127,7 @@ class Thrower:
         return None
 
     def _joint_path(self, poses: list[Pose], qpos: np.ndarray) -> np.ndarray | None:
-        """Return joint angles (N + 1, n) along poses; ``None`` beyond a joint's range or speed."""
+        """Return joint angles (N + 1, n) along poses; ``None`` beyond a limit."""
         path = [qpos]
         for pose in poses:
             found = self.kinematics.inverse(pose, path[-1])
@@ -143,7 +139,7 @@ class Thrower:
         return np.array(path)
 
     def _let_go(self, path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the object's position (3,) and velocity (3,) at a joint path's end, on an arc."""
+        """Return position (3,) and velocity (3,) of the object at the end of a joint path."""
         turn = (path[-1] - path[-2]) / STEP_S * PROBE_S
         before, after = (
             (self.kinematics.forward(path[-1] + way) * self.grip).p for way in (-turn, turn)
@@ -152,7 +148,7 @@ class Thrower:
 
 
 def tilted_ahead(orientation: np.ndarray, ahead: np.ndarray, angle_rad: float) -> np.ndarray:
-    """Return an orientation (4,) whose lower end is turned towards a horizontal direction (2,)."""
+    """Return an orientation (4,) tilted towards a horizontal direction (2,)."""
     axis = np.array([ahead[1], -ahead[0], 0.0]) / np.linalg.norm(ahead[:2])
     return (rotation_vector_pose(np.zeros(3), axis * angle_rad) * Pose(q=orientation)).q
 
@@ -166,9 +162,9 @@ def _joint_speeds(robot_name: str) -> np.ndarray:
 
 
 def fall_time_s(height_m: float, upward_m_per_s: float) -> float:
-    """Return after what time a thrown object is some height lower; 0 if it starts below that.
+    """Return the time until a thrown object has fallen by ``height_m``, 0 if that is negative.
 
-    In the simulation gravity acts at the start of each physics step for all of it.
+    The simulation applies gravity at the start of each physics step.
     """
     upward = upward_m_per_s - GRAVITY * PHYSICS_STEP_S / 2
     square = upward**2 + 2 * GRAVITY * height_m

@@ -1,4 +1,4 @@
-"""Grasps of an object: a patch that the cups can seal on, clear of what is around it."""
+"""Suction grasps: surface patches that the cups can seal, free of collisions."""
 
 from dataclasses import dataclass
 
@@ -14,48 +14,46 @@ from clevrskills.sim.world import World
 
 CELL_M = 0.004
 WINDOW_M = 0.10
-"""Half the width of the height map around an object's outline."""
+"""Margin of the height map around an object's outline."""
 FLAT_M = 3.8e-3
-"""Range of height under a cup up to which a patch counts as flat."""
+"""Largest range of height under a cup."""
 CENTER_DIP_M = 1e-3
-"""Largest depth of the middle of a patch below its surroundings."""
+"""Largest depth of the center of a patch below its surroundings."""
 CUP_CLEARANCE_M = 1.5e-3
 HEAD_CLEARANCE_M = 0.016
-"""Room between the tips of the cups and the underside of the gripper's head, less a margin."""
+"""Height of the gripper's head above the tips of the cups, less a margin."""
 CUP_SIDE_M, HEAD_M, BESIDE_M = 0.006, 0.04, 1e-3
-"""Heights above the tips at which the sides of the cups and the head must be clear of the object
-too, by the last distance."""
+"""Heights above the tips of checked points of cups and head, and their distance from the object."""
 HEAD_HALF_SIZE_M = (0.036, 0.046)
 YAWS = 8
 MAX_SPOTS = 60
 CURVED_M = 4.2e-3
-"""As ``FLAT_M``, for tilted grasps: nearly all that a cup can bridge."""
+"""``FLAT_M`` of tilted grasps, nearly the limit of a cup."""
 PRESSED_M = 3e-3
-"""Largest depth to which a part of the rim may be pressed in."""
+"""Largest compression of a part of the rim."""
 MIN_NORMAL_Z = -0.05
-"""Least z of the normal of a side that is grasped: the gripper tilts until it is level itself."""
+"""Least z of a grasped side's normal: the gripper tilts until it is horizontal."""
 MAX_NORMALS = 48
 OVERLAP_M = 3e-4
-"""Largest depth of the rim of an outer cup in the object, by rounding."""
+"""Tolerance for the rim of an outer cup inside the object."""
 
 
 @dataclass(frozen=True)
 class Grasp:
-    """Grasp: place and orientation of the cups."""
+    """Pose of the cups for a grasp."""
 
     position: np.ndarray  # world position of the tip of the middle cup, (3,)
-    # world orientation of the end effector, its z axis into the surface, (4,)
-    orientation: np.ndarray
+    orientation: np.ndarray  # world orientation of the end effector, z into the surface, (4,)
     cups: int  # number of cups that seal
 
 
 def down(yaw_rad: float) -> np.ndarray:
-    """Return the orientation (4,) of a gripper that points straight down, turned about world z."""
+    """Return the orientation (4,) of a gripper pointing down, turned about world z."""
     return np.array([0.0, np.cos(yaw_rad / 2), np.sin(yaw_rad / 2), 0.0])
 
 
 def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """Return a body's upper side over a grid, z in (len(xs), len(ys)); ``-PAD`` beside it."""
+    """Return the height of a body's upper side on a grid (len(xs), len(ys)); ``-PAD`` outside."""
     heights = np.full((len(xs), len(ys)), -geometry.PAD)
     pose = world.body_pose[0, body]
     points = geometry.to_world(pose, world.solids.points[0, body])[:, :2].numpy()
@@ -80,17 +78,15 @@ def _head_points() -> np.ndarray:
 def vertical_grasps(
     world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float, near_yaw_rad: float = 0.0
 ) -> list[Grasp]:
-    """Return vertical grasps of an object, the best first.
-
-    Good is: near above the centre of mass, many cups, little turning of the wrist.
+    """Return vertical grasps of an object, the best first: near the center of mass, with many cups
+    and little rotation of the wrist.
 
     Args:
-        world: Where everything is, B = 1.
+        world: The world, B = 1.
         body: Slot of the object.
-        cup_centers: Centres of the cups in the end-effector frame, (N, 2); one of them is at the
-            origin.
+        cup_centers: Centers of the cups in the end-effector frame, (N, 2); one is the origin.
         cup_radius_m: Radius of a cup.
-        near_yaw_rad: Present turn of the gripper.
+        near_yaw_rad: Current yaw of the gripper.
     """
     points = geometry.to_world(world.body_pose[0, body], world.solids.points[0, body]).numpy()
     low, high = points[:, :2].min(0) - WINDOW_M, points[:, :2].max(0) + WINDOW_M

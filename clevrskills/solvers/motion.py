@@ -1,4 +1,4 @@
-"""Motions of the arm: every motion is a generator that yields actions."""
+"""Motions of the arm as generators of actions."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from clevrskills.solvers.planner import motion_planner
 __all__ = ["Actions", "Arm", "SkillFailed"]
 
 Actions = Iterator[np.ndarray]
-"""Actions (7,), each yielded before the control step that it is for."""
+"""Actions (7,), one per control step."""
 
 OBSTACLE_MARGIN_M = 0.006
 HELD_MARGIN_M = 0.004
@@ -37,13 +37,13 @@ def spot(position: np.ndarray) -> str:
 
 
 class SkillFailed(GaveUp):
-    """A skill gave up; the message is the reason, ``kind`` whether the planner is to blame."""
+    """Failure of a skill; the message is the reason, ``kind`` is ``skill`` or ``planner``."""
 
     kind = "skill"
 
 
 class PlanFailed(SkillFailed):  # noqa: N818
-    """A pose cannot be reached, or no path to it was found."""
+    """Failure to reach a pose or to find a path to it."""
 
     kind = "planner"
 
@@ -52,26 +52,25 @@ class PlanFailed(SkillFailed):  # noqa: N818
 class CarriedOut:
     """Result of a skill."""
 
-    steps: int  # control steps that it took
+    steps: int  # number of control steps
     reward: float  # sum of their rewards
-    failure: GaveUp | None  # why it gave up; ``None``: it did not
-    whole: bool  # whether it came to its own end
+    failure: GaveUp | None  # reason of a failure
+    whole: bool  # whether it ended by itself
 
 
 def yaw_of(quaternion: np.ndarray) -> float:
-    """Return the turn about world z of an orientation (4,): of its x axis, seen from above."""
+    """Return the yaw of an orientation (4,): the angle of its x axis about world z."""
     w, x, y, z = quaternion
     return float(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
 def turned_about_z(angle_rad: float) -> Pose:
-    """Return a turn about z."""
+    """Return a rotation about z."""
     return Pose(q=[np.cos(angle_rad / 2), 0, 0, np.sin(angle_rad / 2)])
 
 
 class Arm:
-    """Interface of skills to the robot: motions, the state of the vacuum, the labels of the present
-    action.
+    """Interface of skills to the robot: motions, vacuum, labels of the current action.
 
     Args:
         env: The environment.
@@ -79,11 +78,11 @@ class Arm:
 
     Attributes:
         vacuum: Whether the vacuum is on.
-        step_label: What is being done, with placeholders.
-        action_class: What kind of action that is, e.g. ``pick``.
-        actions: Number of actions given so far.
-        failed: Runs of actions, start and stop, that came to nothing.
-        margin_m: How far it plans to stay away from what stands there, along each of its axes.
+        step_label: Instruction with placeholders.
+        action_class: Kind of action, e.g. ``pick``.
+        actions: Number of actions so far.
+        failed: Failed runs of actions, start and stop.
+        margin_m: Planned distance from obstacles along each of their axes.
     """
 
     def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator) -> None:
@@ -102,31 +101,29 @@ class Arm:
         self.failed: list[tuple[int, int]] = []
         self.margin_m = np.full(3, OBSTACLE_MARGIN_M)
 
-    # ---- the world, for one environment ----
-
     @property
     def world(self) -> World:
-        """World of the environment; asked for anew, so that no old scene is kept alive."""
+        """Current world of the environment; not stored, so that old scenes are freed."""
         return self.env.world
 
     @property
     def controller(self) -> EndEffectorDeltaController:
-        """The controller of the arm."""
+        """Controller of the arm."""
         return self.env.agent.controller
 
     @property
     def held(self) -> int:
-        """Slot of the body that the gripper holds, -1 for none."""
+        """Slot of the held body, -1 for none."""
         return int(self.world.held[0])
 
     @property
     def pose(self) -> Pose:
-        """The commanded end-effector pose in world coordinates."""
+        """Commanded end-effector pose in the world."""
         return self.controller.target_pose
 
     @property
     def yaw_rad(self) -> float:
-        """Turn of the gripper about world z."""
+        """Yaw of the gripper."""
         return yaw_of(self.pose.q)
 
     def body_pose(self, body: int) -> Pose:
@@ -139,7 +136,7 @@ class Arm:
         return f"{{obj:{self.world.keys[body]}}}"
 
     def set_label(self, action_class: str, label: str) -> None:
-        """Say what the next actions do: in one word, and in a sentence with placeholders."""
+        """Set the labels of the next actions: kind, and sentence with placeholders."""
         self.action_class, self.step_label = action_class, label
 
     def remembered(self, leaf: Leaf) -> GoalState:
@@ -147,11 +144,9 @@ class Arm:
         return state_of(leaf, self.env.goal, self.env.outcome)
 
     def mark_failed(self, start: int) -> None:
-        """Note that the actions since a number of them came to nothing."""
+        """Mark the actions since index ``start`` as failed."""
         if self.actions > start:
             self.failed.append((start, self.actions))
-
-    # ---- motions ----
 
     def carry_out(
         self,
@@ -160,13 +155,13 @@ class Arm:
         on_step: Callable[[Step], None] | None = None,
         enough: Callable[[Step], bool] = lambda _: False,
     ) -> CarriedOut:
-        """Make the actions of a skill.
+        """Take the actions of a skill.
 
         Args:
             actions: The actions.
-            most_steps: Control steps after which it is broken off.
-            on_step: Is told of each control step.
-            enough: Whether it may end after a control step.
+            most_steps: Limit of control steps.
+            on_step: Callback for each control step.
+            enough: Whether to stop after a control step.
         """
         steps, reward = 0, 0.0
         while steps < most_steps:
@@ -187,7 +182,7 @@ class Arm:
         return CarriedOut(steps, reward, None, False)
 
     def action(self, target: Pose | None = None) -> np.ndarray:
-        """Return the action (7,) towards a pose, cut to what one step can do; default: stay."""
+        """Return the action (7,) towards a pose, limited to one step; default: stay."""
         values = np.zeros(7, dtype=np.float32)
         if target is not None:
             change = self.pose.inv() * target
@@ -203,13 +198,13 @@ class Arm:
             yield self.action()
 
     def straight(self, target: Pose, per_step_m: float = 0.03) -> Actions:
-        """Move on a straight line to an end-effector pose, at an even pace from the first step to
-        the last, whatever is in the way; what is held goes along.
+        """Move on a straight line to an end-effector pose at constant speed, without collision
+        checks.
 
         Args:
-            target: The commanded pose of the end effector, not of what it holds, see :meth:`grip`.
-            per_step_m: Way in a control step: 0.03 m is 0.6 m/s. Turns of more than 0.1 rad in a
-                step make it slower.
+            target: The commanded end-effector pose, see :meth:`grip` for a held body.
+            per_step_m: Distance per control step: 0.03 m is 0.6 m/s. Rotations of more than 0.1 rad
+                per step slow it down.
         """
         start = self.pose
         change = start.inv() * target
@@ -235,13 +230,13 @@ class Arm:
         grip: tuple[int, Pose] | None = None,
         hollow: bool = False,
     ) -> None:
-        """Tell the planner where everything is now.
+        """Update the planner's obstacles from the world.
 
         Args:
             ignore: Slots of bodies to leave out.
-            with_held: Whether what is held must not touch anything either.
-            grip: A body, and its pose in the end-effector frame, as if that were held.
-            hollow: Whether what is hollow may be entered, which takes longer to look at.
+            with_held: Whether to check collisions of the held body.
+            grip: A body assumed to be held, and its pose in the end-effector frame.
+            hollow: Whether hollow bodies may be entered, which makes checks slower.
         """
         world = self.world
         boxes = {}
@@ -260,9 +255,9 @@ class Arm:
         self.planner.set_scene(boxes, self._held_box(*grip) if grip and with_held else None)
 
     def grip(self, body: int) -> Pose:
-        """Return the pose of a held body in the end-effector frame, as it is now: the body is at
-        ``target`` where the end effector is at ``target * arm.grip(body).inv()``. A grip gives a
-        little on the way.
+        """Return the current pose of a held body in the end-effector frame: the body is at
+        ``target`` if the end effector is at ``target * arm.grip(body).inv()``. It may shift during
+        a motion.
         """
         tcp = self.world.end_effector_pose[0].double().numpy()
         return Pose(tcp[:3], tcp[3:]).inv() * self.body_pose(body)
@@ -276,19 +271,17 @@ class Arm:
         return high - low, (low + high) / 2
 
     def reachable(self, target: Pose, near: np.ndarray | None = None) -> np.ndarray | None:
-        """Return collision-free joint angles for a pose, nearest to others (default: now), or
-        None.
-        """
+        """Return collision-free joint angles of a pose near others (default: current), if any."""
         near = self.controller.target_qpos if near is None else near
         return self.planner.solve(self.base.inv() * target, near, self.generator)
 
     def effort_rad(self, start: np.ndarray, goal: np.ndarray) -> float:
-        """Return the effort of a joint line (n,) to (n,): its length or the gripper's turn."""
+        """Return the effort of a joint line (n,) to (n,): largest of joint motion and rotation."""
         line = start + (goal - start) * np.linspace(0.0, 1.0, EFFORT_POINTS)[:, None]
         return max(float(np.abs(goal - start).max()), sum(self._turns_rad(line)))
 
     def _turns_rad(self, path: np.ndarray) -> list[float]:
-        """Return the turn of the end effector from each row (n,) of a joint path to the next."""
+        """Return the rotations of the end effector between rows (n,) of a joint path."""
         turns = [Pose(q=self.planner.kinematics.forward(qpos).q) for qpos in path]
         return [
             float(np.linalg.norm(rotation_vector_np((a.inv() * b).q)))
@@ -296,19 +289,17 @@ class Arm:
         ]
 
     def move(self, target: Pose, ignore: tuple[int, ...] = ()) -> Actions:
-        """Move the end effector to a pose around obstacles, from rest to rest; what is held goes
-        along, and around them too.
+        """Move the end effector, with a held body, around obstacles to a pose.
 
-        As fast as the joints may turn, with or without something in the gripper: 2 rad/s at most,
-        reached at 8 rad/s²; the end effector by 0.1 m and 0.1 rad in a control step at most. From
-        where it touches something it rises first, by 0.03 m at a time.
+        Limits are 2 rad/s and 8 rad/s² of the joints, and 0.1 m and 0.1 rad per control step of the
+        end effector. If the start is in collision, the arm rises first.
 
         Args:
-            target: The commanded pose of the end effector, not of what it holds, see :meth:`grip`.
-            ignore: Slots of bodies that are no obstacles.
+            target: The commanded end-effector pose, see :meth:`grip` for a held body.
+            ignore: Slots of bodies that are not obstacles.
 
         Raises:
-            PlanFailed: The pose can't be reached or no path was found.
+            PlanFailed: The pose cannot be reached, or no path was found.
         """
         self.update_planning_scene(ignore)
         while self.planner.collides(self.controller.target_qpos):
@@ -341,7 +332,7 @@ class Arm:
 
 
 def until(done: Callable[[], bool], actions: Actions) -> Actions:
-    """Yield actions, each unless it is done already."""
+    """Yield actions until ``done``."""
     for action in actions:
         if done():
             return
@@ -349,6 +340,6 @@ def until(done: Callable[[], bool], actions: Actions) -> Actions:
 
 
 def slerp(a: np.ndarray, b: np.ndarray, part: float) -> np.ndarray:
-    """Return the orientation a share of the way from one (4,) to another (4,)."""
+    """Return the interpolation of two orientations (4,)."""
     change = (Pose(q=a).inv() * Pose(q=b)).q
     return (Pose(q=a) * Pose(q=rotation_quaternion_np(rotation_vector_np(change) * part))).q

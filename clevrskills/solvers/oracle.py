@@ -1,4 +1,4 @@
-"""Oracle: achieves the first open leaf of the goal tree, again and again."""
+"""Oracle: repeatedly achieves the first open leaf of the goal tree."""
 
 from zlib import crc32
 
@@ -21,23 +21,22 @@ ATTEMPTS_PER_LEAF = 4
 
 
 class Oracle:
-    """Oracle that acts on the state of the world and nothing else, so it can take over in any
-    state.
+    """Oracle that acts on the ground-truth state, from any state of an episode.
 
     Args:
-        env: The environment at any time of an episode, as ``gym.make`` gives it or batched.
+        env: The environment of ``gym.make``, or the batched one.
 
-    Attributes, of the action given last:
-        subtask: What is being achieved, with placeholders as in prompts.
-        step: What is being done for it.
-        subgoal: Index of the leaf of the goal tree, -1 when nothing is left to do.
+    Attributes, of the last action:
+        subtask: Sentence of the subgoal, with placeholders as in prompts.
+        step: Instruction for the arm.
+        subgoal: Index of the leaf of the goal tree, -1 if nothing is left to do.
         predicate: Type of that leaf, e.g. ``on_top``.
-        skill: What is used to solve it, e.g. ``place``.
-        action_class: What the arm does now, in one word, e.g. ``pick``.
-        attempt: How often this leaf has been begun before.
+        skill: Name of the skill, e.g. ``place``.
+        action_class: Kind of action, e.g. ``pick``.
+        attempt: Number of earlier attempts at this leaf.
 
     Raises:
-        ClevrSkillsError: The planner is not installed or can't run.
+        ClevrSkillsError: The planner is not installed or cannot run.
     """
 
     def __init__(self, env: gym.Env) -> None:
@@ -47,7 +46,7 @@ class Oracle:
         self.reset()
 
     def reset(self) -> None:
-        """Start afresh whenever something else has acted; a new episode does so by itself."""
+        """Discard the current plan after other actions; a new episode does so automatically."""
         self._goal = self.env.goal
         entropy = (self.env.episode_seed, crc32(self.env.task.key.encode()), crc32(b"oracle"))
         self._arm = Arm(self.env, np.random.default_rng(np.random.SeedSequence(entropy)))
@@ -68,7 +67,7 @@ class Oracle:
 
     @property
     def failed(self) -> list[tuple[int, int]]:
-        """Runs of actions, start and stop since the reset, that came to nothing."""
+        """Failed runs of actions since the reset, start and stop."""
         return list(self._arm.failed)
 
     @property
@@ -77,7 +76,7 @@ class Oracle:
         return bool(self.env.outcome.holds[0])
 
     def next_leaf(self) -> Leaf | None:
-        """Return the leaf to achieve now; ``None``: nothing is left to do."""
+        """Return the leaf to achieve next, if any."""
         return self.env.goal.next_leaf(self.env.outcome)
 
     @single_threaded
@@ -85,7 +84,7 @@ class Oracle:
         """Return the next action, (7,) float32 in [-1, 1].
 
         Raises:
-            SkillFailed: The goal could not be achieved; the message tells why.
+            SkillFailed: The goal could not be achieved.
         """
         if self.env.goal is not self._goal:
             self.reset()

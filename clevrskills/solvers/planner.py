@@ -1,6 +1,4 @@
-"""Motion planning: nearest inverse kinematics, straight joint line, RRT-Connect only when that is
-blocked. Collisions and RRT-Connect are those of a planning backend.
-"""
+"""Motion planning with inverse kinematics, simple paths and, if these are blocked, RRT-Connect."""
 
 from __future__ import annotations
 
@@ -21,30 +19,29 @@ from clevrskills.solvers.requirements import planner_name
 JOINT_SPEED_RAD_PER_S = 2.0
 JOINT_ACCELERATION_RAD_PER_S2 = 8.0
 LINE_STEP_RAD = 0.035
-"""Joint distance between collision checks on a straight line: three in a control step at full
-speed."""
+"""Joint distance between collision checks on a line: three per control step at full speed."""
 ONE_STEP_RAD = 0.01
-"""A motion that a single control step does; below it, TOPP sometimes finds no solution."""
+"""Motion of a single control step; TOPP may find no solution below it."""
 SLIDE_STEP_RAD = 0.1
-"""Turn of the end effector between points of its straight line."""
+"""Rotation of the end effector between points of its straight line."""
 RRT_SEARCHES = ((0.3, 0.01), (0.3, 0.02), (0.15, 0.01), (0.3, 0.0), (0.05, 0.01), (0.02, 0.0))
-"""Longest step of RRT-Connect in rad, and by how many metres obstacles are swollen for it, one
-search after the other: OMPL looks for collisions every 0.2 rad or so, and cuts corners between."""
+"""Longest step in rad and inflation of obstacles in m of successive RRT searches: OMPL checks
+collisions about every 0.2 rad and cuts corners between."""
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
-"""Heights above both ends of a blocked path at which it is crossed."""
+"""Heights of detours above both ends of a blocked path."""
 TURN_LIMIT_RAD = 3.5
-"""Limit of the joints that can turn around wholly: paths never go the long way round."""
+"""Limit of joints that can rotate fully, so that paths take the short way."""
 CHECKS_PER_STEP = 3
-"""Collision checks of a timed path for each control step."""
+"""Collision checks of a timed path per control step."""
 IK_RESTARTS = 8
 NEAR_RAD = 1.5
-"""A joint distance that is near enough to stop looking for a nearer solution."""
+"""Joint distance at which the search for a nearer solution stops."""
 TABLE_TOP_M = -0.002
 TABLE_SIZE_M = (2.4, 2.4, 0.04)
 
 
 def motion_planner(robot_name: str) -> MotionPlanner:
-    """Return the planner for a robot, made once in a process for each planning backend."""
+    """Return the cached planner of a robot for the current planning backend."""
     return _planner(robot_name, planner_name())
 
 
@@ -54,14 +51,10 @@ def _planner(robot_name: str, backend: str) -> MotionPlanner:
 
 
 class MotionPlanner:
-    """Planner of joint paths for a robot among boxes; all poses are in the frame of its base.
-
-    Args:
-        robot_name: Key of the robot.
-        backend: Name of the planning backend.
+    """Planner of joint paths of a robot among boxes, in the frame of its base.
 
     Raises:
-        ClevrSkillsError: The backend is not installed or can't run.
+        ClevrSkillsError: The backend is not installed or cannot run.
     """
 
     def __init__(self, robot_name: str, backend: str) -> None:
@@ -73,18 +66,12 @@ class MotionPlanner:
         self.set_scene({}, None)
 
     def set_scene(self, boxes: dict[str, Solid], held: Solid | None) -> None:
-        """Set what is in the way, besides the table, and what the gripper holds.
-
-        Args:
-            boxes: Name -> (full size (3,), pose (7,)) in the frame of the base.
-            held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``:
-                nothing.
-        """
+        """Set the obstacles besides the table, and the held box in the end-effector frame."""
         self._boxes, self._held = boxes, held
         self._fill_world()
 
     def _fill_world(self, swell_m: float = 0.0, but: Collection[str] = ()) -> None:
-        """Give the backend the table and the boxes, all but some boxes swollen."""
+        """Set the backend's obstacles, inflated except those in ``but``."""
         table = np.array([0.5, 0.0, TABLE_TOP_M - TABLE_SIZE_M[2] / 2, 1.0, 0.0, 0.0, 0.0])
         swollen = {
             name: (size if name in but else size + 2 * swell_m, pose)
@@ -93,19 +80,16 @@ class MotionPlanner:
         self._backend.set_scene({"table": (np.array(TABLE_SIZE_M), table), **swollen}, self._held)
 
     def collides(self, qpos: np.ndarray) -> bool:
-        """Return whether the arm, or what it holds, touches itself or an obstacle at joint angles
-        (n,).
-        """
+        """Return whether arm or held body are in collision at joint angles (n,)."""
         return bool(self._backend.touched(qpos))
 
     def solve(
         self, pose: Pose, near: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray | None:
-        """Return collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if
-        there are none.
+        """Return the nearest collision-free joint angles (n,) found for a pose, if any.
 
-        The search starts from the present angles, then from the neutral ones turned towards the
-        pose, then around those.
+        The search starts from the current angles, then from the neutral ones turned towards the
+        pose, then from random ones around them.
         """
         neutral = np.array(self._description.neutral_qpos)
         neutral[0] = np.arctan2(pose.p[1], pose.p[0])
@@ -125,28 +109,24 @@ class MotionPlanner:
         return best
 
     def _unwound(self, qpos: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """Return same pose, joints turned by whole turns to be within limits and near others."""
+        """Return equivalent joint angles within limits and near others."""
         turn = 2 * np.pi
         unwound = qpos - turn * np.round((qpos - near) / turn)
         unwound += turn * (unwound < self.lower)
         return unwound - turn * (unwound > self.upper)
 
     def allows(self, qpos: np.ndarray) -> bool:
-        """Return whether all joint angles (n,) are within the limits that paths keep."""
+        """Return whether joint angles (n,) are within the limits of paths."""
         return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
     def path(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray | None:
-        """Return a collision-free joint path from one configuration to another, (N, n), one row per
-        control step.
+        """Return a collision-free joint path (N, n), one row per control step, if one is found.
 
-        Tried in turn: the straight joint line; the straight line of the end effector; up, across
-        and down; RRT-Connect, whose paths are longer. A start that collides is left on the first
-        of them. All but the first are looked at again once they are timed, which rounds corners.
-
-        Returns:
-            ``None`` if none was found.
+        Tried in turn: joint line; straight line of the end effector; up, across and down;
+        RRT-Connect. All but the joint line are checked again after timing, which rounds corners,
+        unless the start is in collision.
         """
         if np.abs(goal - start).max() < 1e-3:
             return np.stack((start, goal))
@@ -165,7 +145,7 @@ class MotionPlanner:
     def _ways(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> Iterator[np.ndarray]:
-        """Yield ways (N, n) around obstacles on the joint line, simple first, coarsely checked."""
+        """Yield coarsely checked paths (N, n) around obstacles, simple ones first."""
         ways = itertools.chain(
             (self._slide(start, goal),),
             (self._detour(start, goal, height_m) for height_m in DETOUR_HEIGHTS_M),
@@ -174,28 +154,28 @@ class MotionPlanner:
         yield from (way for way in ways if way is not None)
 
     def _timed(self, points: np.ndarray) -> np.ndarray:
-        """Return joint angles of a smooth motion through points (N, n), a row per control step."""
+        """Return a smooth motion through points (N, n), a row per control step."""
         if np.abs(points - points[0]).max() < ONE_STEP_RAD:
             return points[[0, -1]]
         limits = JOINT_SPEED_RAD_PER_S, JOINT_ACCELERATION_RAD_PER_S2
         timed = self._backend.timed(points, *limits, 1.0 / CONTROL_HZ)
-        start = timed if len(timed) else points[:1]  # none at all for what takes less than a step
+        start = timed if len(timed) else points[:1]  # empty if it takes less than a step
         return np.concatenate((start, points[-1:]))
 
     def _blocked(self, timed: np.ndarray) -> bool:
-        """Return whether a motion collides at or between its steps."""
+        """Return whether a motion is in collision at or between its steps."""
         between = [_points(a, b, CHECKS_PER_STEP + 1)[:-1] for a, b in itertools.pairwise(timed)]
         return self._backend.blocked(np.concatenate(between)[1:])
 
     def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
-        """Return the straight joint line, (N, n), if it is free of collisions."""
+        """Return the joint line (N, n), if it is free of collisions."""
         count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
         if self._backend.blocked(_points(start, goal, count + 1)[1:-1]):
             return None
         return _points(start, goal)
 
     def _slide(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
-        """Return end effector's straight line, evenly turned, (N, n), if free up to the goal."""
+        """Return the end effector's straight line (N, n), if it is free of collisions."""
         first, last = (self.kinematics.forward(qpos) for qpos in (start, goal))
         turn = Rotation.from_quat(np.stack((first.q, last.q))[:, [1, 2, 3, 0]])
         angle = float((turn[0].inv() * turn[1]).magnitude())
@@ -213,7 +193,7 @@ class MotionPlanner:
         return way if reached and not self._backend.blocked(way[1:]) else None
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
-        """Return the path up, across above both ends, and down, (N, n), if collision-free."""
+        """Return the path (N, n) up, across and down, if it is free of collisions."""
         ends = [self.kinematics.forward(qpos) for qpos in (start, goal)]
         top = max(float(pose.p[2]) for pose in ends) + height_m
         corners = [start]
@@ -238,7 +218,7 @@ class MotionPlanner:
         generator: np.random.Generator,
     ) -> np.ndarray | None:
         seed = int(generator.integers(1, 2**31))
-        # only what leaves both ends free can be swollen
+        # boxes that touch an end when inflated keep their size
         self._fill_world(swell_m)
         touched = self._backend.touched(start) | self._backend.touched(goal)
         self._fill_world(swell_m, touched)
@@ -248,12 +228,12 @@ class MotionPlanner:
 
 
 def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:
-    """Return points (count, n) on a straight joint line, both ends included."""
+    """Return points (count, n) on a joint line, including both ends."""
     return start + (goal - start) * np.linspace(0.0, 1.0, count)[:, None]
 
 
 def _ramp(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Return straight joint line from rest to rest, as fast as may be, (N, n), a row per step."""
+    """Return the fastest motion (N, n) on a joint line from rest to rest, a row per step."""
     distance_rad = float(np.abs(goal - start).max())
     acceleration = JOINT_ACCELERATION_RAD_PER_S2
     speed = min(JOINT_SPEED_RAD_PER_S, np.sqrt(distance_rad * acceleration))
@@ -261,13 +241,13 @@ def _ramp(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
     duration_s = distance_rad / speed + ramp_s
     t = np.minimum(np.arange(np.ceil(duration_s * CONTROL_HZ) + 1) / CONTROL_HZ, duration_s)
     up, down = np.minimum(t, ramp_s), np.maximum(t - (duration_s - ramp_s), 0.0)
-    # less than at full speed all along
+    # shortfall against constant full speed
     missed_rad = speed * up - acceleration * (up**2 - down**2) / 2
     return start + (goal - start) * ((speed * t - missed_rad) / distance_rad)[:, None]
 
 
 def _corners(path: np.ndarray) -> np.ndarray:
-    """Return the points (N, n) of a path at which it changes direction, and its ends."""
+    """Return the corners of a path and its ends, (N, n)."""
     kept = [path[0]]
     for before, here, after in zip(path, path[1:], path[2:], strict=False):
         arriving, leaving = here - before, after - here

@@ -1,4 +1,4 @@
-"""Requirements of the oracle and its motion planner, checked before that is imported."""
+"""Requirements of the oracle and its motion planner, checked before their import."""
 
 import importlib.metadata
 import importlib.util
@@ -8,7 +8,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
 PLANNERS = {"fcl": "python-fcl", "mplib": "mplib"}
-"""Planning backends: name -> the package that they need besides toppra."""
+"""Package required by each planning backend, besides toppra."""
 INSTALL_COMMANDS = {
     "fcl": "pip install 'clevrskills[oracle]'",
     "mplib": "pip install 'clevrskills[mplib]'",
@@ -16,14 +16,12 @@ INSTALL_COMMANDS = {
 
 
 def planner_obstacle(planner: str = "") -> str | None:
-    """Return what keeps a planning backend, by default the chosen one, from being used, or ``None``
-    if nothing does.
+    """Return why a planning backend, by default the selected one, cannot run; ``None`` if it can.
 
-    Packages are looked up, never imported: on numpy 2 MPlib's binaries end the process with a
-    segmentation fault as soon as an array reaches them.
+    Packages are looked up but not imported: on numpy 2 MPlib's binaries crash.
 
     Raises:
-        UnknownNameError: There is no backend of this name.
+        UnknownNameError: An unknown backend.
     """
     planner = planner or planner_name()
     if planner not in PLANNERS:
@@ -38,19 +36,13 @@ def planner_obstacle(planner: str = "") -> str | None:
 
 
 def require_oracle(suite: Suite) -> None:
-    """Check that the oracle of a suite can run here: unless some tasks have no arm, it needs the
-    planner.
-
-    Raises:
-        ClevrSkillsError: A package is missing, or numpy is too new for MPlib.
-    """
+    """Check the planner, if all tasks of a suite have an arm; see :func:`require_planner`."""
     if NO_ROBOT not in all_robots(suite):
         require_planner()
 
 
 def require_planner(planner: str = "") -> None:
-    """Check that a planning backend, by default the chosen one, can be imported; to be called
-    before every import of one.
+    """Check that a planning backend, by default the selected one, can be imported.
 
     Raises:
         ClevrSkillsError: A package is missing, or numpy is too new for MPlib.

@@ -1,4 +1,4 @@
-"""On which side an object comes to rest when it is let go on the table."""
+"""Prediction of the side on which an object comes to rest on the table."""
 
 from functools import cache
 
@@ -9,34 +9,32 @@ from scipy.spatial import cKDTree
 from clevrskills.sim.world import World
 
 DIRECTIONS = 600
-"""Number of distinct directions: about 5 degrees from one to the next."""
-NEIGHBOURS = 8
+"""Number of directions, about 5 degrees apart."""
+NEIGHBORS = 8
 SAFETY_RAD = 0.21
-"""Distance from the edge of falling to another side at which an object is released."""
+"""Margin of a release to directions that settle on another side."""
 GAIN_RAD = 0.35
-"""Turn towards the wanted side that is worth the way."""
+"""Least useful reduction of the tilt."""
 CANDIDATES = 24
 
 
 @cache
 def _directions() -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors (D, 3) all around, down first; neighbours of each, (D, NEIGHBOURS)."""
+    """Return unit vectors (D, 3), down first, and indices of neighbors (D, NEIGHBORS)."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     spread = np.sqrt(1.0 - z**2)[:, None] * np.column_stack((np.cos(turn), np.sin(turn)))
     vectors = np.vstack(([0.0, 0.0, -1.0], np.column_stack((spread, z))))
-    return vectors, cKDTree(vectors).query(vectors, NEIGHBOURS + 1)[1][:, 1:]
+    return vectors, cKDTree(vectors).query(vectors, NEIGHBORS + 1)[1][:, 1:]
 
 
 def settled(points: np.ndarray, center: np.ndarray) -> np.ndarray:
-    """Return the direction in which a body comes to rest: the index (D,) of the one that points
-    down in the end, for each direction that may point down at first.
-
-    The centre of mass only ever sinks, so it is followed downhill over the directions.
+    """Return for each direction that may point down at first the index (D,) of the one that points
+    down at rest, by following the descent of the center of mass.
 
     Args:
         points: Points of the body's surface in its frame, (P, 3).
-        center: Its centre of mass, (3,).
+        center: Center of mass, (3,).
     """
     vectors, nearest = _directions()
     height = ((points - center) @ vectors.T).max(0)
@@ -50,13 +48,11 @@ def settled(points: np.ndarray, center: np.ndarray) -> np.ndarray:
 
 
 def towards_upright(world: World, body: int) -> list[np.ndarray]:
-    """Return the world orientations (4,) at which a body, let go on the table, turns upright or at
-    least comes to rest less tilted than it is, the most upright and then the least turn first.
-
-    Turns about world z are left to the caller.
+    """Return world orientations (4,) from which a released body settles upright or less tilted,
+    sorted by tilt at rest, then by rotation; the yaw is arbitrary.
 
     Args:
-        world: Where everything is, B = 1.
+        world: The world, B = 1.
         body: Slot of the body.
     """
     vectors, _ = _directions()
@@ -66,7 +62,7 @@ def towards_upright(world: World, body: int) -> list[np.ndarray]:
     end = settled(points, world.solids.center[0, body].double().numpy())
     left = np.arccos(np.clip(-vectors[end, 2], -1.0, 1.0))
     near = vectors @ vectors.T >= np.cos(SAFETY_RAD)
-    left = np.where(near, left[None], 0.0).max(1)  # the worst that can happen
+    left = np.where(near, left[None], 0.0).max(1)  # worst case
     turn = np.arccos(np.clip(vectors @ present, -1.0, 1.0))
     tilt = float(np.arccos(np.clip(-present[2], -1.0, 1.0)))
     good = np.flatnonzero(left < tilt - GAIN_RAD)
@@ -75,7 +71,7 @@ def towards_upright(world: World, body: int) -> list[np.ndarray]:
 
 
 def _turned(pose: Pose, down: np.ndarray) -> np.ndarray:
-    """Return orientation (4,) nearest to a pose's with a direction (3,) of its frame downwards."""
+    """Return the orientation (4,) nearest to a pose with a direction (3,) of its frame down."""
     axis = pose.to_transformation_matrix()[:3, :3] @ down
     turn = np.array([1.0 - axis[2], *np.cross(axis, [0.0, 0.0, -1.0])])
     if np.linalg.norm(turn) < 1e-6:

@@ -46,20 +46,6 @@ def test_a_relative_folder_is_that_of_the_start(demos: Path, monkeypatch) -> Non
     assert len(dataset[0].steps) and episode.info["seed"] == 2
 
 
-def test_what_is_missing_is_not_damaged(demos: Path, tmp_path: Path) -> None:
-    name = "visit/train_00000002"
-    folder = shutil.copytree(demos / name, tmp_path / name)
-    for file in ("steps.parquet", "states.npz", "base_camera.mp4"):
-        (folder / file).unlink()
-    episode = Episode(folder)
-    with pytest.raises(DatasetError, match=r"steps\.parquet is missing$"):
-        episode.steps  # noqa: B018
-    with pytest.raises(DatasetError, match=r"states\.npz is missing$"):
-        episode.states  # noqa: B018
-    with pytest.raises(DatasetError, match=r"base_camera\.mp4 is missing$"):
-        episode.frame("base_camera", 0)
-
-
 def test_episode_by_name(demos: Path) -> None:
     dataset = Dataset(demos)
     assert dataset.episode("visit/train_00000002").info["seed"] == 2
@@ -125,7 +111,9 @@ def test_damaged_files_are_named(
         (path / name).write_bytes(data[: len(data) // 2])
     else:
         (path / name).unlink()
-    with pytest.raises(DatasetError, match=name):
+    with pytest.raises(
+        DatasetError, match=f"{name} is {'missing$' if damage == 'missing' else ''}"
+    ):
         read(episode)  # type: ignore[operator]
 
 

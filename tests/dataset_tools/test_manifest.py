@@ -66,14 +66,6 @@ def test_a_torn_end_is_passed_over_and_repaired_by_its_writer(tmp_path: Path, ke
     assert path.read_bytes() == b""
 
 
-def test_a_long_torn_end(tmp_path: Path) -> None:
-    Manifest(tmp_path, "local").append(LINE)
-    whole = path_of(tmp_path).read_bytes()
-    path_of(tmp_path).write_bytes(whole + b"x" * 10_000)
-    Manifest(tmp_path, "local")
-    assert path_of(tmp_path).read_bytes() == whole
-
-
 def test_damage_names_the_line(tmp_path: Path) -> None:
     Manifest(tmp_path, "local").append(LINE)
     for damage in ('{"task": ', '{"task": "sort"}', "[]"):

@@ -57,7 +57,7 @@ def test_parts_make_the_whole(demos: Path, tmp_path: Path, capsys: pytest.Captur
     out = tmp_path / "out"
     command = ["merge", *map(str, (*parts, parts[0])), "--out", str(out)]
     assert main(command) == 0
-    assert capsys.readouterr().out.endswith(f"{out}: 6 episodes, 3 came more than once\n")
+    assert capsys.readouterr().out.endswith(f"{out}: 6 episodes, 3 duplicates\n")
     assert faults(out, replay=1) == [] and Dataset(out).ids == Dataset(demos).ids
     assert {name: data for name, data in content(out).items() if "/train_" in name} == {
         name: data for name, data in content(demos).items() if "/train_" in name
@@ -95,8 +95,8 @@ def test_what_no_manifest_has_is_entered(copy: Path, tmp_path: Path, capsys) -> 
     out = tmp_path / "out"
     assert main(["merge", str(copy), "--out", str(out), "--pack"]) == 0
     told = capsys.readouterr().out
-    assert "5 episodes" in told and "1 of the manifests were not there" in told
-    assert "3 stood in no manifest and were entered" in told
+    assert "5 episodes" in told and "1 in the manifest but missing" in told
+    assert "3 added to the manifest" in told
     assert faults(out) == []
 
 
@@ -204,12 +204,7 @@ def test_damaged_shards_are_named(packed: Path, tmp_path: Path, file: str) -> No
     data = bytearray(path.read_bytes())
     data[int(0.4 * len(data))] ^= 8
     path.write_bytes(data)
-    with (
-        pytest.raises(DatasetError, match="index.parquet is damaged")
-        if "index" in file
-        else (pytest.MonkeyPatch.context())
-    ):
-        assert SPOILED[file] in " ".join(faults(root))
+    assert SPOILED[file] in " ".join(faults(root))
 
 
 def test_cut_shards_are_named(packed: Path, tmp_path: Path) -> None:
@@ -257,7 +252,7 @@ def test_every_door_checks_the_make(copy: Path, tmp_path: Path, capsys, door, ma
     ]
     with (copy / "manifest/local.jsonl").open("a") as file:
         file.write(line + "\n")
-    what = f"{name} is not of the make of its dataset: "
+    what = f"{name} does not match its dataset: "
     if door == "TrainingDataset":
         with pytest.raises(ClevrSkillsError, match=what):
             TrainingDataset(copy)
@@ -278,9 +273,9 @@ def test_only_equal_columns_are_joined(tmp_path: Path) -> None:
     join = FooterJoin()
     join.add(contents[0], 0)
     join.add(contents[1], len(contents[0]))
-    with pytest.raises(ValueError, match="its columns are not those"):
+    with pytest.raises(ValueError, match="other columns than in the episodes before"):
         join.add(contents[2], 0)
-    with pytest.raises(ValueError, match="no Parquet file"):
+    with pytest.raises(ValueError, match="not a Parquet file"):
         join.add(b"text", 0)
     path = tmp_path / "joined.parquet"
     path.write_bytes(contents[0] + contents[1] + join.footer())

@@ -87,15 +87,15 @@ FIRST = "reach/train_00000000"
 CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "scene": (
         edit_json(f"{FIRST}/episode.json", lambda info: info["prompt"].update(plain="Another")),
-        "scene: not what is published",
+        "scene: differs from the published digest",
     ),
     "actions": (
         edit_values("action", scale((0, 0), 1 - 1e-7), episode=FIRST),
-        "actions: not what is published",
+        "actions: differs from the published digest",
     ),
     "labels": (
         edit_values("attempt", put(0, 1), episode=FIRST),
-        "labels: not what is published",
+        "labels: differs from the published digest",
     ),
 }
 

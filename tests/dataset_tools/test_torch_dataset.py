@@ -165,5 +165,5 @@ def test_bad_arguments(demos: Path, arguments: dict, message: str) -> None:
 def test_no_dataset_and_no_episodes(demos: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="is not a dataset"):
         TrainingDataset(tmp_path)
-    with pytest.raises(ClevrSkillsError, match="has no episodes that fit"):
+    with pytest.raises(ClevrSkillsError, match="has no matching episodes"):
         TrainingDataset(Dataset(demos).filter(task="sort"))

@@ -95,7 +95,7 @@ def test_workers_have_one_thread_and_are_ended() -> None:
     [
         (make_work, "the disk is full"),
         (make_nothing, "no renderer"),
-        (make_death, r"workers die as they start: worker died \(exit code 4\)"),
+        (make_death, r"workers die at start: worker died \(exit code 4\)"),
     ],
 )
 def test_errors_for_the_user_reach_the_parent(make: Callable, message: str) -> None:

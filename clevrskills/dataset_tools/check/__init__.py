@@ -1,1 +1,1 @@
-"""``clevrskills check``: faults of a dataset as a whole, and of each episode."""
+"""``clevrskills check``: verification of datasets and their episodes."""

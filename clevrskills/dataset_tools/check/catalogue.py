@@ -1,4 +1,4 @@
-"""Checks of what belongs to a dataset as a whole: header, manifest, directories."""
+"""Checks of header, manifest, directories and shards of a dataset."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -40,34 +40,29 @@ _WRITTEN = (DATASET_FILE, MANIFEST_DIR, SHARDS_DIR, CARD_FILE, CROISSANT_FILE, E
 class DatasetIndex:
     """Declared and actual content of a dataset."""
 
-    # by the name of an episode: what the manifest says of it
-    lines: dict[str, Attempt] = field(default_factory=dict)
-    # directories of the episodes that are there, sorted
-    episodes: list[Path] = field(default_factory=list)
-    faults: list[DatasetFault] = field(default_factory=list)  # what is wrong
+    lines: dict[str, Attempt] = field(default_factory=dict)  # manifest lines by episode
+    episodes: list[Path] = field(default_factory=list)  # directories of episodes, sorted
+    faults: list[DatasetFault] = field(default_factory=list)
+
+    def add(self, file: str, what: str, episode: str = "") -> None:
+        """Add a fault of a file."""
+        self.faults.append(DatasetFault(episode, file, what))
 
 
 def read_catalogue(root: Path, suite: Suite) -> DatasetIndex:
-    """Read and check header, manifest and names of directories.
-
-    Args:
-        root: The dataset.
-        suite: The tasks and splits that exist.
-    """
+    """Read and check header, manifest and directories of a dataset of a suite."""
     catalogue, tasks = DatasetIndex(), suite.tasks
     header = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
-    catalogue.faults += (
-        DatasetFault("", DATASET_FILE, w) for w in schema_faults("dataset", header)
-    )
+    for what in schema_faults("dataset", header):
+        catalogue.add(DATASET_FILE, what)
     catalogue.faults += _directory_faults(root, suite, catalogue.episodes)
     attempts: dict[tuple[str, str, int], tuple[str, Attempt]] = {}
-    for place, line in _lines(root, catalogue.faults):
+    for place, line in _lines(root, catalogue):
         key = (line.task, line.split, line.seed)
         for what in _line_faults(line, tasks, all_splits(suite)):
-            catalogue.faults.append(DatasetFault("", place, what))
+            catalogue.add(place, what)
         if key in attempts and not _made_again(place, line, *attempts[key]):
-            what = f"the same attempt as {attempts[key][0]}: remove one"
-            catalogue.faults.append(DatasetFault("", place, what))
+            catalogue.add(place, f"the same attempt as {attempts[key][0]}: remove one")
         attempts[key] = (place, line)
         if line.success:
             catalogue.lines[line.id] = line
@@ -75,21 +70,21 @@ def read_catalogue(root: Path, suite: Suite) -> DatasetIndex:
     catalogue.faults += _shard_faults(root, suite, catalogue.episodes)
     existing = {"/".join(path.parts[-2:]) for path in catalogue.episodes}
     for name in sorted(set(catalogue.lines) - existing):
-        catalogue.faults.append(DatasetFault(name, "", "is in the manifest, but not there"))
+        catalogue.add("", "is in the manifest, but missing", name)
     for name in sorted(existing - set(catalogue.lines)):
-        catalogue.faults.append(DatasetFault(name, "", "is not in the manifest"))
+        catalogue.add("", "is not in the manifest", name)
     return catalogue
 
 
 def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[DatasetFault]:
-    """Look through the directories, and add those of episodes to ``episodes``."""
+    """Check the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.tasks, all_splits(suite)
     for path in sorted(root.iterdir()):
         if path.name.startswith(LOCK_FILE) or path.name in (*_WRITTEN, *_PUBLISHED):
             continue
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)
-            what = "left by a writer that was interrupted, or is at work"
+            what = "left by an interrupted or running writer"
             yield DatasetFault("", path.name, what if partial else "is not part of a dataset")
         elif not path.is_dir():
             yield DatasetFault("", path.name, "is not part of a dataset")
@@ -109,7 +104,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
 
 
 def _shard_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[DatasetFault]:
-    """Look through the shards, and add their episodes to ``episodes``."""
+    """Check the shards, and add their episodes to ``episodes``."""
     splits, folders = all_splits(suite), {*episodes}
     for path in shard_paths(root):
         place = f"{SHARDS_DIR}/{path.name}"
@@ -146,7 +141,7 @@ def _shard_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Da
 
 
 def _joined(path: Path, file: str, end: int, shard: Shard) -> Iterator[str]:
-    """Yield what is wrong with a file of a shard whose parts end at a byte."""
+    """Yield faults of a concatenated file of a shard with parts up to byte ``end``."""
     joined = path / file_in_shard(file)
     try:
         if joined.name == file:
@@ -159,28 +154,26 @@ def _joined(path: Path, file: str, end: int, shard: Shard) -> Iterator[str]:
         yield f"damaged: {' '.join(str(error).split())}"
 
 
-def _lines(root: Path, faults: list[DatasetFault]) -> Iterator[tuple[str, Attempt]]:
-    """Yield the lines of all manifests that can be read, with their places."""
+def _lines(root: Path, catalogue: DatasetIndex) -> Iterator[tuple[str, Attempt]]:
+    """Yield the valid lines of all manifests with their locations."""
     folder = root / MANIFEST_DIR
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         name = path.relative_to(root).as_posix()
         if path.suffix != ".jsonl":
-            faults.append(DatasetFault("", name, "is not part of a dataset"))
+            catalogue.add(name, "is not part of a dataset")
             continue
         with path.open("rb") as file:
             for number, text in enumerate(file, start=1):
                 place = f"{name} line {number}"
                 if not text.endswith(b"\n"):
-                    what = "is torn: its writer was interrupted, or is at work"
-                    faults.append(DatasetFault("", place, what))
+                    catalogue.add(place, "is incomplete: its writer was interrupted, or is running")
                     continue
                 try:
-                    data = json.loads(text)
+                    wrong = [*schema_faults("manifest", json.loads(text))]
                 except ValueError as error:
-                    faults.append(DatasetFault("", place, f"damaged: {error}"))
-                    continue
-                wrong = [DatasetFault("", place, what) for what in schema_faults("manifest", data)]
-                faults.extend(wrong)
+                    wrong = [f"damaged: {error}"]
+                for what in wrong:
+                    catalogue.add(place, what)
                 if not wrong:
                     yield place, Attempt.from_json(text)
 
@@ -199,7 +192,7 @@ def _line_faults(line: Attempt, tasks: Collection[str], splits: Collection[str])
 
 
 def _made_again(place: str, line: Attempt, before_place: str, before: Attempt) -> bool:
-    """Return whether an episode was removed and remade by the same writer with the same content."""
+    """Return whether the same writer recreated an episode with the same content."""
     same_writer = place.rpartition(" line ")[0] == before_place.rpartition(" line ")[0]
     same = line.success and before.success and line.files == before.files
     return same_writer and same and line.ended > before.ended
@@ -208,7 +201,7 @@ def _made_again(place: str, line: Attempt, before_place: str, before: Attempt) -
 def _attempt_faults(
     attempts: dict[tuple[str, str, int], tuple[str, Attempt]],
 ) -> Iterator[DatasetFault]:
-    """Yield attempts that were made after a success, or without those before them."""
+    """Yield attempts after a success, or without the preceding attempts."""
     for (task, split, seed), (place, line) in attempts.items():
         for number in range(line.number):
             earlier = attempts.get((task, split, seed - (line.number - number) * SUBSTITUTE))

@@ -1,4 +1,4 @@
-"""``clevrskills check``: faults of a dataset, found by looking at every file of it."""
+"""``clevrskills check``: verification of every file of a dataset."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _JOBS_PER_WORKER = 2000
 
 @dataclass(kw_only=True)
 class CheckArgs(WorkerArgs):
-    """Verify every file of a dataset; name each fault."""
+    """Verify every file of a dataset and list all faults."""
 
     dataset: Positional[Path]
     """Folder of the dataset."""
     replay: int = 0
-    """Make the recorded actions of this many episodes again, from all tasks in turn: states and
-    annotations must come out the same."""
+    """Replay the actions of this many episodes, evenly from all tasks; states and annotations must
+    be equal."""
     decode: bool = False
     """Decode all frames of all videos, not only the first and the last."""
     standard: bool = False
-    """Compare it with what is published of the standard datasets: scenes, actions, states, labels
+    """Compare with the published digests of the standard datasets: scenes, actions, states, labels
     and, within a tolerance, images."""
     json: bool = False
     """Print the result as JSON."""
@@ -51,18 +51,16 @@ class CheckArgs(WorkerArgs):
 class CheckReport:
     """Findings of a check."""
 
-    episodes: int = 0  # number of episodes looked at
-    replayed: int = 0  # how many of them were replayed
-    faults: list[DatasetFault] = field(
-        default_factory=list
-    )  # what is wrong, in the order of the episodes
+    episodes: int = 0  # number of checked episodes
+    replayed: int = 0  # number of replayed episodes
+    faults: list[DatasetFault] = field(default_factory=list)  # in the order of the episodes
 
 
 def check(args: CheckArgs, suite: Suite | None = None) -> int:
-    """Check a dataset, see :func:`check_dataset`, and print what is wrong.
+    """Check a dataset, see :func:`check_dataset`, and print its faults.
 
     Returns:
-        Exit code: 0 if nothing is wrong, else 1.
+        Exit code: 1 if there are faults, else 0.
     """
     check_least(args, replay=0, workers=1)
     report = check_dataset(
@@ -98,24 +96,26 @@ def check_dataset(
 
     Args:
         root: The dataset.
-        replay: How many episodes without faults to replay.
-        decode: Decode all frames of all videos.
-        standard: Compare it with what is published of the standard datasets.
+        replay: Number of episodes without faults to replay.
+        decode: Whether to decode all frames of all videos.
+        standard: Whether to compare with the published digests of standard datasets.
         workers: Number of processes.
-        suite: Where environments come from; ``None``: what the dataset names, else ClevrSkills.
+        suite: Suite of the environments; ``None``: that of the dataset.
 
     Raises:
-        DatasetError: It is not a dataset, or of another format version.
-        ClevrSkillsError: It was to be a standard dataset, but does not claim to be one.
+        DatasetError: The folder is not a dataset, or of another format version.
+        ClevrSkillsError: ``standard`` is set for another dataset.
     """
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.check.fault import DatasetFault
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import round_robin
     from clevrskills.dataset_tools.standard import check_header, missing_slots, read_standard
+    from clevrskills.dataset_tools.storage import episode_names
 
     header = Header.read(root)
-    suite = suite or load_suite(header.suite or suite_of(sorted(_tasks(root))))
+    tasks = {name.partition("/")[0] for name in episode_names(root)}
+    suite = suite or load_suite(header.suite or suite_of(sorted(tasks)))
     published = read_standard(suite) if standard else None
     size = 0 if published is None else check_header(root, header, published)
     catalogue = read_catalogue(root, suite)
@@ -136,16 +136,9 @@ def check_dataset(
     return report
 
 
-def _tasks(root: Path) -> set[str]:
-    """Return the keys of the tasks of the episodes."""
-    from clevrskills.dataset_tools.storage import episode_names
-
-    return {name.partition("/")[0] for name in episode_names(root)}
-
-
 @dataclass(frozen=True)
 class Job:
-    """An episode to check, with its line of the manifest, or to replay."""
+    """Episode to check, with its manifest line, or to replay."""
 
     path: Path
     line: Attempt | None = None
@@ -153,7 +146,7 @@ class Job:
 
 
 class Checker:
-    """Checker of jobs; keeps the environment while the config stays the same."""
+    """Worker that checks episodes and keeps the environment while the config stays the same."""
 
     def __init__(
         self, header: Header, suite: Suite, decode: bool, standard: Standard | None
@@ -166,10 +159,10 @@ class Checker:
         self._env: Env | None = None
 
     def __call__(self, job: Job) -> list[DatasetFault]:
-        """Find the faults of an episode.
+        """Return the faults of an episode.
 
         Raises:
-            ClevrSkillsError: An environment to replay in cannot be built.
+            ClevrSkillsError: The environment for a replay cannot be built.
         """
         from clevrskills.dataset_tools.check.episode import episode_faults
         from clevrskills.dataset_tools.check.fault import DatasetFault
@@ -218,7 +211,7 @@ class Checker:
                 return [DatasetFault(episode.id, "", f"replay: {start}")]
             assert isinstance(env, RecordableEnv), "it was recorded"
             report = replay(episode, env, start)
-        except Exception as error:  # the simulator raises what it likes
+        except Exception as error:  # the simulator raises many types
             return [DatasetFault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
         return [] if report else [DatasetFault(episode.id, STATES_FILE, f"replay: {report}")]
 
@@ -236,7 +229,7 @@ class Checker:
 def _do(
     make: Callable[[], Checker], workers: int, jobs: Sequence[Job], name: str
 ) -> Iterator[DatasetFault]:
-    """Do the jobs; the faults in the order of the jobs."""
+    """Run jobs and yield the faults in their order."""
     from clevrskills.dataset_tools.check.fault import DatasetFault
     from clevrskills.jobs.work import JobQueue, open_pool, work
 

@@ -37,18 +37,9 @@ def episode_faults(
     decode: bool,
     images: bool,
 ) -> Iterator[tuple[str, str]]:
-    """Check all files of an episode, and that they fit each other and what is said of them.
+    """Check all files of an episode and their consistency; yield names of files with faults.
 
-    Args:
-        path: Its directory, ``<task>/<split>_<seed>`` within the dataset.
-        header: Header of the dataset.
-        line: What the manifest says of it; ``None``: nothing.
-        keystep_camera: Name of the camera that takes the images of key-steps.
-        decode: Decode all frames of all videos, not only the first and the last.
-        images: Whether views of turns are images.
-
-    Yields:
-        Pairs of a file's name and what is wrong with it.
+    ``decode`` selects all frames of videos, ``images`` tells whether turns have image views.
     """
     from clevrskills.dataset_tools.check import turns
 
@@ -73,7 +64,7 @@ def episode_faults(
         faults = [*_origin_faults(info, path, header, line), *turns.info_faults(info)]
     yield from ((EPISODE_FILE, what) for what in faults)
     if faults:
-        return  # what follows relies on it
+        return  # the other checks rely on it
     if header.in_turns and TURNS_FILE in existing:
         yield from turns.table_faults(existing, info, header)
     if not header.in_steps:
@@ -86,7 +77,7 @@ def episode_faults(
 
 
 def _files(header: Header, images: bool) -> set[str]:
-    """Return names of the files of an episode."""
+    """Return the names of the expected files."""
     files = {EPISODE_FILE} | ({TURNS_FILE} if header.in_turns else set())
     files |= {IMAGES_FILE} if images else set()
     files |= {STEPS_FILE, STATES_FILE} if header.in_steps else set()
@@ -139,7 +130,7 @@ def _hash_faults(line: Attempt, existing: Mapping[str, StoredFile]) -> Iterator[
 def _origin_faults(
     info: Mapping[str, Any], path: Path, header: Header, line: Attempt | None
 ) -> Iterator[str]:
-    """Yield what in ``episode.json`` does not fit its directory, the header or the manifest."""
+    """Yield contradictions of ``episode.json`` with its directory, the header or the manifest."""
     name = RecordedName.parse(f"{path.parent.name}/{path.name}")
     facts: list[tuple[str, Any, str]] = [
         *((key, getattr(name, key), "directory") for key in ("task", "split", "seed")),

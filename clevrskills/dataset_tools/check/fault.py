@@ -1,4 +1,4 @@
-"""Faults of a dataset, and the schemas that its files must follow."""
+"""Faults of a dataset, and validation against JSON schemas."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class DatasetFault:
-    """Fault that a check found."""
+    """Fault found by a check."""
 
-    episode: str  # name of the episode, e.g. `sort/train_00000007`; empty: the dataset as a whole
-    file: str  # name of the file, relative to the episode or the dataset; empty: the directory
-    what: str  # what is wrong with it
+    episode: str  # name of the episode, e.g. `sort/train_00000007`; empty: the whole dataset
+    file: str  # file relative to the episode or the dataset; empty: the directory
+    what: str  # description
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.episode, self.file, self.what) if part)

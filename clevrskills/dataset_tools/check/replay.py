@@ -1,4 +1,4 @@
-"""Replay of recorded actions: every state and all that is recorded of it, bit for bit."""
+"""Replay of recorded actions, compared bit for bit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,15 +14,12 @@ from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
 @dataclass(frozen=True)
 class ReplayComparison:
-    """Comparison of a replay with its recording; true if everything is equal, bit for bit."""
+    """Comparison of a replay with its recording; true if all is equal bit for bit."""
 
     states: int  # number of states compared
     success: bool  # whether the goal held at the end of the replay
-    # index of the first state that differs, or of which something else is said; ``None`` if there
-    # is none
-    step: int | None = None
-    # name of the first part of that state, or of the first column, that differs
-    where: str | None = None
+    step: int | None = None  # index of the first state with a difference
+    where: str | None = None  # first part of that state, or first column, that differs
     difference: float = 0.0  # largest absolute difference in it
 
     def __bool__(self) -> bool:
@@ -35,21 +32,15 @@ class ReplayComparison:
 
 
 def replay(episode: Episode, env: RecordableEnv, start: Start) -> ReplayComparison:
-    """Start an episode again, make its actions, compare.
+    """Repeat the actions of an episode up to the first difference.
 
-    Compared are the simulator's states, proprioception, poses of the objects, reward, progress,
-    success and the status of every node of the goal tree.
+    Compared are states, proprioception, object poses, reward, progress, success and the status of
+    every node of the goal tree.
 
     Args:
         episode: The recording.
-        env: An environment of the episode's task, split, robot and criteria.
-        start: The episode that was recorded.
-
-    Returns:
-        The comparison, up to the first state that differs.
-
-    Raises:
-        DatasetError: A file of the episode is missing or damaged.
+        env: Environment of the episode's task, split, robot and criteria.
+        start: The recorded episode, to reset the environment.
     """
     states, actions = episode.states, episode.actions
     final = episode.info["final"]["proprioception"]
@@ -76,7 +67,7 @@ def replay(episode: Episode, env: RecordableEnv, start: Start) -> ReplayComparis
 
 
 def _observed(env: RecordableEnv, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the values of the present state, by name of the column."""
+    """Yield the values of the current state by column."""
     yield from env.proprioception().items()
     yield "object_poses", env.object_poses()
     if step is not None:
@@ -95,7 +86,7 @@ def _largest(recorded: np.ndarray, now: np.ndarray) -> float:
 
 
 def _difference(episode: Episode, recorded: np.ndarray, state: np.ndarray) -> tuple[str, float]:
-    """Return the first part of a state that differs, and the largest difference in the whole."""
+    """Return the first part of a state that differs, and the largest difference overall."""
     if recorded.shape != state.shape or recorded.dtype != state.dtype:
         return f"its size ({recorded.size} and {state.size} numbers)", float("nan")
     bits = f"u{state.itemsize}"

@@ -13,21 +13,18 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from clevrskills.dataset_tools.layout import POSE
+from clevrskills.dataset_tools.record.camera_tracks import IMAGE_TYPE
 from clevrskills.dataset_tools.record.columns import OWNER, owner
 from clevrskills.jobs.files import StoredFile
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
-_RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
+RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
 _ROTATION_TOLERANCE = 1e-4
 _TEXTS = "subtask instruction subtask_text instruction_text predicate skill action_class".split()
 _FLAGS = "success terminated truncated failed keystep".split()
 _MAY_BE_EMPTY = ("predicate", "skill")
 _PIXELS = {"video": "yuv420p", "depth": "gray16le", "segmentation": "gray"}
-_IMAGES = {
-    **OWNER,
-    "name": pa.string(),
-    "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
-}
+_IMAGES = {**OWNER, "name": pa.string(), "image": IMAGE_TYPE}
 
 Table = dict[str, np.ndarray]
 """Columns by name; vectors as (rows, length)."""
@@ -36,9 +33,7 @@ Table = dict[str, np.ndarray]
 def steps_faults(
     file: StoredFile, info: Mapping[str, Any], in_turns: bool = False
 ) -> Iterator[str]:
-    """Check ``steps.parquet`` of the episode that ``info`` describes; a turn goes to its own end,
-    even if the goal holds before.
-    """
+    """Check ``steps.parquet``; with turns, the goal may hold before the last step."""
     lengths = {name: len(info["nodes"]) for name in ("holds", "terms")}
     lengths["object_poses"] = len(POSE) * len(info["objects"])
     columns = _steps_columns(info) | OWNER
@@ -86,12 +81,12 @@ def steps_faults(
                 break
     total = float(table["reward"].sum(dtype=np.float64))
     off = abs(total - info["return"])  # of turns, it is the sum of their rewards
-    if not in_turns and off > _RETURN_TOLERANCE * np.abs(table["reward"]).sum():
+    if not in_turns and off > RETURN_TOLERANCE * np.abs(table["reward"]).sum():
         yield f"rewards add up to {total:.6g}, return is {info['return']:.6g}"
 
 
 def cameras_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
-    """Check ``cameras.parquet`` of the episode that ``info`` describes."""
+    """Check ``cameras.parquet``."""
     count = len(info["objects"])
     columns: dict[str, pa.DataType] = {**OWNER, "step": _WHOLE}
     lengths: dict[str, int] = {}
@@ -123,7 +118,7 @@ def cameras_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
 
 
 def images_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
-    """Check ``images.parquet`` of the episode that ``info`` describes."""
+    """Check ``images.parquet``."""
     expected = {*info["prompt"]["images"].values()}
     expected |= {keystep["image"] for keystep in info["keysteps"]} - {None}
     own = "turns/"  # of turns, which are checked with them
@@ -144,11 +139,11 @@ def images_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
 
 
 def states_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
-    """Check ``states.npz`` of the episode that ``info`` describes."""
+    """Check ``states.npz``."""
     try:
         with np.load(io.BytesIO(file.read()), allow_pickle=False) as arrays:
             names, states = arrays.files, arrays["states"]
-    except Exception as error:  # zipfile, zlib and numpy raise what they like
+    except Exception as error:  # zipfile, zlib and numpy raise many types
         yield f"damaged: {_line(error)}"
         return
     if names != ["states"]:
@@ -163,20 +158,14 @@ def states_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
 def video_faults(
     file: StoredFile, kind: str, camera: Mapping[str, Any], info: Mapping[str, Any], decode: bool
 ) -> Iterator[str]:
-    """Check a video.
-
-    Args:
-        file: The file.
-        kind: What it shows: ``video``, ``depth`` or ``segmentation``.
-        camera: Description of its camera in ``episode.json``.
-        info: Content of ``episode.json``.
-        decode: Decode every frame, not only the first and the last.
+    """Check a video of kind ``video``, ``depth`` or ``segmentation``; with ``decode`` all frames,
+    else the first and the last one.
     """
     frames = info["steps"] + 1
     try:
         with av.open(file.url) as container:
             if not container.streams.video:
-                yield "not a readable video: it holds none"
+                yield "not a readable video: no video stream"
                 return
             stream = container.streams.video[0]
             expected = {
@@ -231,7 +220,7 @@ def _line(error: Exception) -> str:
 
 
 def _steps_columns(info: Mapping[str, Any]) -> dict[str, pa.DataType]:
-    """Return columns of ``steps.parquet`` with their types."""
+    """Return the types of the columns of ``steps.parquet``."""
     columns = {name: _WHOLE for name in ("step", "subgoal", "attempt")}
     columns |= {name: _REAL for name in ("timestamp", "reward", "progress")}
     columns |= {name: pa.string() for name in _TEXTS} | {name: _FLAG for name in _FLAGS}
@@ -250,9 +239,8 @@ def _read(
     columns: Mapping[str, pa.DataType],
     lengths: Mapping[str, int] = MappingProxyType({}),
 ) -> Generator[str, None, Table | None]:
-    """Read a table, which must have so many rows (``None``: any number), these columns with their
-    types and no others, and lists of these lengths where types do not tell it. What is wrong is
-    yielded; the result is ``None`` then.
+    """Read a table with the expected rows (``None``: any number), columns, and lengths of lists;
+    yield faults and return ``None`` if there are any.
     """
     try:
         table = pq.read_table(pa.BufferReader(file.read()))
@@ -265,7 +253,7 @@ def _read(
 
 
 def _owner_faults(table: Table, info: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where a row is not of the episode that ``info`` describes."""
+    """Yield columns whose rows belong to another episode."""
     for name, value in owner(info).items():
         if (table[name] != value).any():
             yield f"{name} is not {value} in all rows"
@@ -306,7 +294,7 @@ def _array(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _rows(wrong: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """Yield faults with the rows that have them."""
+    """Yield faults with their first row and count."""
     for what, where in wrong.items():
         if where.any():
             count = int(where.sum())

@@ -1,4 +1,4 @@
-"""Checks of an episode of turns, and its replay."""
+"""Checks and replay of an episode of turns."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,18 +11,16 @@ import pyarrow.parquet as pq
 from clevrskills.core.env import Env, RecordableEnv
 from clevrskills.core.interface import Step
 from clevrskills.core.suite import Suite, all_views, find_interface
-from clevrskills.dataset_tools.check.tables import image_faults
+from clevrskills.dataset_tools.check.tables import RETURN_TOLERANCE, image_faults
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import IMAGES_FILE, TURNS_FILE, Header
 from clevrskills.dataset_tools.record.columns import owner
 from clevrskills.dataset_tools.record.turns import COLUMNS, look, state_json, turn_facts
 from clevrskills.jobs.files import StoredFile
 
-_RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
-
 
 def info_faults(info: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what in ``episode.json`` does not fit the start, or the limit, of turns."""
+    """Yield contradictions of ``episode.json`` with its start or the limit of turns."""
     for key in ("task", "split", "seed"):
         if info["episode"].get(key) != info[key]:
             yield f"{key} is {info[key]!r}, but {info['episode'].get(key)!r} in the start"
@@ -33,9 +31,7 @@ def info_faults(info: Mapping[str, Any]) -> Iterator[str]:
 def table_faults(
     files: Mapping[str, StoredFile], info: Mapping[str, Any], header: Header
 ) -> Iterator[tuple[str, str]]:
-    """Yield names of files and their faults: the turns of an episode, and the images that they
-    name.
-    """
+    """Yield faults of the table of turns and of its images, with the names of the files."""
     try:
         table = pq.read_table(pa.BufferReader(files[TURNS_FILE].read()))
     except (OSError, pa.ArrowException) as error:
@@ -90,7 +86,7 @@ def _row_faults(
         if set(shown) != set(header.views):
             yield f"{place}: views are {', '.join(shown) or 'none'}, not those of the dataset"
     total = sum(row["reward"] for row in rows)
-    if abs(total - info["return"]) > _RETURN_TOLERANCE * sum(abs(row["reward"]) for row in rows):
+    if abs(total - info["return"]) > RETURN_TOLERANCE * sum(abs(row["reward"]) for row in rows):
         yield f"rewards add up to {total:.6g}, return is {info['return']:.6g}"
 
 
@@ -100,9 +96,9 @@ def _image_faults(
     try:
         named = {n for seen in (*rows, info["final"]) for n in json.loads(seen["views"]).values()}
     except (ValueError, AttributeError):
-        return  # said above
+        return  # reported for the table
     if file is None:
-        return  # said elsewhere
+        return  # reported as missing
     try:
         content = pa.BufferReader(file.read())
         table = pq.read_table(content, columns=["name", "image"]).to_pylist()
@@ -119,20 +115,10 @@ def _image_faults(
 
 
 def replay_turns(episode: Episode, env: Env, suite: Suite, interface: str) -> str:
-    """Take the recorded turns again, from the recorded start; compared are states, views, rewards
-    and all that was said of each turn.
-
-    Args:
-        episode: The recording.
-        env: An environment of its task that shows the views of the recording that are images.
-        suite: Where it is from.
-        interface: What was acted by.
+    """Repeat the recorded turns; compare states, views, rewards and outcomes of each turn.
 
     Returns:
-        What is the first to differ; empty: nothing.
-
-    Raises:
-        DatasetError: A file is missing or damaged.
+        The first difference; empty: all is equal.
     """
     info, rows = episode.info, episode.turns.to_dict("records")
     start = suite.read_episode(info["episode"])
@@ -167,14 +153,10 @@ def replay_turns(episode: Episode, env: Env, suite: Suite, interface: str) -> st
 
 
 class _States:
-    """The recorded states of an arm, compared with those of an environment, bit for bit.
-
-    Args:
-        episode: The recording; one of symbols has none.
-        env: The environment, at the start.
+    """Comparison of recorded states of an arm, if any, with those of an environment.
 
     Attributes:
-        differs: Number of the first state that is another; ``None``: none is.
+        differs: Index of the first different state.
     """
 
     def __init__(self, episode: Episode, env: Env) -> None:
@@ -186,7 +168,7 @@ class _States:
             self.compare()
 
     def compare(self, step: Step | None = None) -> None:
-        """Compare the state now, after another control step."""
+        """Compare the current state after a control step."""
         self._made += 1
         recorded, now = next(self._states, None), np.asarray(self._env.get_state()).reshape(-1)
         same = recorded is not None and recorded.tobytes() == now.tobytes()

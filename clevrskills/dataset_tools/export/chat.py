@@ -1,8 +1,8 @@
-"""Conversations for fine-tuning language models: one for each recorded turn, as they are asked in
-an evaluation with detailed feedback, with the demonstrated action as the reply.
+"""Conversations for fine-tuning language models: the messages of an evaluation with detailed
+feedback at each recorded turn, and the demonstrated action as the reply.
 
-``conversations.jsonl`` has a line for each: ``id``, ``messages`` (``role`` and ``content``, in
-which ``<image>`` stands for an image) and ``images``, the files that these are, in order.
+A line of ``conversations.jsonl`` has ``id``, ``messages`` (``role`` and ``content`` with
+placeholders ``<image>``) and ``images``, the image files in order.
 """
 
 import json
@@ -24,7 +24,7 @@ IMAGE = "<image>"
 
 
 def write(selection: Selection, out: Path) -> None:
-    """Write the conversations of some episodes of turns, their images beside them."""
+    """Write conversations and images of episodes of turns."""
     suite = load_suite(selection.header.suite)
     interface = find_interface(suite, selection.header.interface)
     with (out / FILE).open("w", encoding="utf-8") as file:
@@ -41,8 +41,8 @@ def write(selection: Selection, out: Path) -> None:
 def requests(
     episode: Episode, suite: Suite, interface: Interface
 ) -> Iterator[tuple[int, list[Message], str]]:
-    """Yield for each turn its number, the messages to the model, and the reply that states the
-    demonstrated action, as the suite's own prompter has it, or else plainly; mistakes are left out.
+    """Yield index, messages and reply of each turn, in the format of the suite's prompter if there
+    is one, without the demonstrated mistakes.
     """
     prompter = suite.prompter(interface, {}) if isinstance(suite, Prompting) else None
     prompt = episode.prompt
@@ -64,9 +64,9 @@ def requests(
             "views": episode.seen(k),
         }
         action, plan = row["action"], tuple(str(row["instruction"]).split("; "))
-        plan = plan if plan[0] == action else ()  # not all suites say what is left
+        plan = plan if plan[0] == action else ()  # not all suites have plans
         reply = action if prompter is None else prompter.reply(action, plan)
-        if not row["failed"]:  # of a mistake made on purpose only the repair is to be learned
+        if not row["failed"]:  # demonstrated mistakes are not to be learned
             if prompter is None:
                 messages = plain_messages(seen, interface)
             else:
@@ -82,9 +82,7 @@ def requests(
 
 
 def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list[Message]:
-    """Return the messages where a suite has no prompter: the task and the words of the interface,
-    past turns with their outcomes, and the present observation.
-    """
+    """Return messages without a prompter: task, interface, past turns and current observation."""
     spec = [f"{name}: {json.dumps(value)}" for name, value in interface.spec.items()]
     rules = "\n".join([observation["prompt"], interface.sentence, *spec])
     past = [
@@ -99,10 +97,10 @@ def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list
 
 
 class _Images:
-    """The images of an episode, each written once.
+    """Writer of the images of an episode without duplicates.
 
     Attributes:
-        named: Files of those of the present conversation, in order.
+        named: Image files of the current conversation, in order.
     """
 
     def __init__(self, out: Path, folder: str) -> None:
@@ -111,7 +109,7 @@ class _Images:
         self.named: list[str] = []
 
     def text(self, message: Message) -> str:
-        """Return the text of a message, with :data:`IMAGE` for each image."""
+        """Return the text of a message with :data:`IMAGE` for each image."""
         words = []
         for part in message.parts:
             if isinstance(part, str):

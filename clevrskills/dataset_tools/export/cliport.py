@@ -1,9 +1,8 @@
-"""Pickles as CLIPort reads them: color, depth, action, reward and info of each episode of picks and
-places, in a folder for each task and split, such as ``pick_place_color-train``.
+"""Pickles for CLIPort: color, depth, action, reward and info of each episode of picks and places,
+in a folder for each task and split, such as ``pick_place_color-train``.
 
-There is one camera, the map, straight from above; ``depth`` has heights above the table, so an
-image for the network is ``color[t][0]`` beside ``depth[t][0]``, and nothing is to be fused. Rows go
-along y and columns along x, as there; ``info`` has ``bounds`` (m) and ``pixel_size``.
+The only camera is the map from above, with heights above the table as ``depth``, so images need no
+fusion. Rows go along y and columns along x; ``info`` has ``bounds`` (m) and ``pixel_size``.
 """
 
 import pickle
@@ -19,19 +18,19 @@ from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.errors import ClevrSkillsError
 
 POSES = "pick_place"
-"""Interface whose spec says where the map is."""
+"""Interface whose spec has the area of the map."""
 MAP, HEIGHT = "map", "height"
-"""Views that have to be recorded."""
+"""Required views."""
 KINDS = ("color", "depth", "action", "reward", "info")
 TALLEST_M = 0.28
-"""Height up to which CLIPort looks."""
+"""Maximum height in CLIPort."""
 
 
 def write(selection: Selection, out: Path) -> None:
-    """Write some episodes; their names have their number in the folder and their seed.
+    """Write episodes into files named by index and seed.
 
     Raises:
-        ClevrSkillsError: Maps, heights, or places of picks were not recorded.
+        ClevrSkillsError: Maps, heights or poses of picks were not recorded.
     """
     suite = load_suite(selection.header.suite)
     if POSES not in all_interfaces(suite):
@@ -53,15 +52,12 @@ def write(selection: Selection, out: Path) -> None:
 
 
 def _entries(episode: Episode, bounds: NDArray[Any]) -> tuple[Any, ...]:
-    """Return the contents of the files of an episode of T turns: T + 1 entries each, of which the
-    last action is ``None``; rewards are the progress of the turn before, and add up to 1.
-
-    Raises:
-        ClevrSkillsError: It does not say where was picked.
+    """Return the contents of the files of an episode of T turns: T + 1 entries each; the last
+    action is ``None``, and rewards are the progress of the turn before.
     """
     rows = episode.turns.to_dict("records")
     if any(row["pose"] is None for row in rows):
-        raise ClevrSkillsError(f"{episode.id}: no place is known of a pick")
+        raise ClevrSkillsError(f"{episode.id}: a pick has no recorded pose")
     seen = [episode.seen(turn) for turn in range(len(rows) + 1)]
     color = np.stack([view[MAP].transpose(1, 0, 2)[None] for view in seen])
     depth = np.stack([view[HEIGHT].T[None] for view in seen])
@@ -81,7 +77,7 @@ def _entries(episode: Episode, bounds: NDArray[Any]) -> tuple[Any, ...]:
 def _pose(
     place: NDArray[Any], heights: NDArray[Any], bounds: NDArray[Any], pixel_m: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return position (m), on top of the scene, and quaternion (x, y, z, w) of x, y and turn."""
+    """Return position (m) on the surface, and quaternion (x, y, z, w), of x, y and turn."""
     x, y, turn = map(float, place)
     column, row = ((np.array([x, y]) - bounds[:2, 0]) / pixel_m).astype(int)
     inside = 0 <= row < heights.shape[0] and 0 <= column < heights.shape[1]

@@ -1,9 +1,8 @@
-"""``clevrskills export``: a dataset in the formats of other tools, which ``docs/formats.md`` lists.
+"""``clevrskills export``: conversion of datasets to the formats in ``docs/formats.md``.
 
-One module for each format. It has a :class:`~clevrskills.dataset_tools.export.parts.PartWriter`, or
-a function ``write(selection, out)``, which reads the episodes of a
-:class:`~clevrskills.dataset_tools.export.selection.Selection` one by one and writes into the empty
-folder ``out``; the folder is moved into place when the function has returned.
+The module of a format has a :class:`~clevrskills.dataset_tools.export.parts.PartWriter`, or a
+function ``write(selection, out)`` that writes the episodes of a
+:class:`~clevrskills.dataset_tools.export.selection.Selection` into an empty temporary folder.
 """
 
 import json
@@ -30,56 +29,52 @@ FORMATS = {
     "ivispar": "ivispar:write",
     "cliport": "cliport:write",
 }
-"""Writers of each format: a module of this package, and a function or a writer of parts."""
+"""Writer of each format: module of this package, and function or class."""
 IN_PARTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
-"""Formats that several processes can write, and that episodes can be added to."""
+"""Formats that several processes can write and that can be extended later."""
 OF_TURNS = ("chat", "ivispar", "cliport")
-"""Formats of what is recorded turn by turn; the others are of control steps."""
+"""Formats of turns; the others are of control steps."""
 IN_WORDS = (*IN_PARTS, "chat")
-"""Formats that ask for a task in words alone."""
+"""Formats with tasks in words only."""
 BY_SEED = ("maniskill", "minari")
-"""Formats whose episodes are drawn again by their seeds."""
+"""Formats whose episodes are recreated from their seeds."""
 SAMPLE = 4
-"""Episodes at least that an estimate is made from."""
+"""Minimum number of episodes for an estimate."""
 
 
 @dataclass(kw_only=True)
 class ExportArgs(ShardArgs):
-    """Write a dataset in the format of another tool.
+    """Convert a dataset to the format of another tool.
 
-    LeRobot's formats and rlds are written by several processes if asked for; running the same
-    command again continues, or adds the episodes that came to the dataset.
+    LeRobot's formats and rlds can be written by several processes; running the same command again
+    continues, or adds new episodes of the dataset.
     """
 
     dataset: Positional[Path]
     """Folder of the dataset."""
     to: str
-    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, maniskill, rlds, minari or, of turns, chat,
-    ivispar and cliport."""
+    """Format: lerobot, lerobot-v3.1, lerobot-v2.1, maniskill, rlds or minari; for turns chat,
+    ivispar or cliport."""
     out: Path
-    """Folder to write; it must not exist yet, unless an export into it is continued."""
+    """Output folder; it must not exist, unless an export is continued."""
     task: Repeated[str] = ()
-    """Only episodes of this task; may be given several times."""
+    """Only episodes of this task; repeatable."""
     level: Repeated[str] = ()
-    """Only episodes of this level, e.g. L0; may be given several times."""
+    """Only episodes of this level, e.g. L0; repeatable."""
     split: Repeated[str] = ()
-    """Only episodes of this split, e.g. train; may be given several times."""
+    """Only episodes of this split, e.g. train; repeatable."""
     dry_run: bool = False
-    """Write nothing; estimate how many files and bytes there would be."""
+    """Write nothing; estimate the number of files and bytes."""
     json: bool = False
-    """Print what was written as JSON."""
+    """Print the result as JSON."""
 
 
 def export(args: ExportArgs) -> int:
-    """Write the dataset in another format.
-
-    Returns:
-        Exit code: 0, or 130 after Ctrl-C.
+    """Convert a dataset to another format; return the exit code.
 
     Raises:
-        ClevrSkillsError: An unknown format; no such dataset, nothing in it that fits, or a damaged
-            episode; ``out`` is taken or cannot be written. ``out`` is whole or not there, or holds
-            parts that are finished.
+        ClevrSkillsError: An unknown format, no matching episodes, a damaged episode, or ``out``
+            exists or cannot be written; it never has incomplete parts.
     """
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.export.selection import select
@@ -90,8 +85,8 @@ def export(args: ExportArgs) -> int:
     args.check_pool()
     if (args.workers > 1 or args.shard or args.driver != "local") and args.to not in IN_PARTS:
         raise ClevrSkillsError(
-            f"--to {args.to} is written by one process; --workers, --shard and --driver are for "
-            + ", ".join(IN_PARTS)
+            f"--to {args.to} is written by one process; --workers, --shard and --driver need one "
+            f"of {', '.join(IN_PARTS)}"
         )
     if args.dry_run:
         files, size, (written, left_out, code) = _estimate(selection, args.to, args.out)
@@ -112,12 +107,12 @@ def export(args: ExportArgs) -> int:
         print(f"{args.out}: {about}{len(written)} episodes as {args.to}, {counts}")
         if left_out:
             tasks = ", ".join(f"{task} ({count})" for task, count in left_out.items())
-            print(f"left out, as words alone cannot say what is asked for: {tasks}")
+            print(f"left out, because their task cannot be stated in words: {tasks}")
     return 0
 
 
 def _sizes(out: Path) -> tuple[int, int]:
-    """Return the numbers of files and bytes of an export."""
+    """Return the number of files and bytes of an export."""
     from clevrskills.dataset_tools.export.parts import STATE_DIR
 
     found = [path for path in out.rglob("*") if path.is_file() and STATE_DIR not in path.parts]
@@ -127,8 +122,8 @@ def _sizes(out: Path) -> tuple[int, int]:
 def _estimate(
     selection: Selection, to: str, out: Path
 ) -> tuple[int, int, tuple[Selection, dict[str, int], int]]:
-    """Return the likely numbers of files and bytes, from an export of a few episodes, and what
-    :func:`write_dataset` would return.
+    """Return the estimated number of files and bytes from an export of a few episodes, and the
+    result of :func:`write_dataset`.
     """
     from clevrskills.dataset_tools.export.parts import make_plan
 
@@ -152,22 +147,14 @@ def _estimate(
 def write_dataset(
     selection: Selection, to: str, out: Path, args: ShardArgs | None = None
 ) -> tuple[Selection, dict[str, int], int]:
-    """Write episodes in another format, whole or not at all.
-
-    Formats that ask in words alone leave out what words cannot say.
-
-    Args:
-        selection: The episodes.
-        to: The format, one of ``FORMATS``.
-        out: Folder to write.
-        args: Number and place of the processes, and their share, of formats in parts.
+    """Write episodes in a format, one of ``FORMATS``.
 
     Returns:
-        The episodes that were written, how many were left out, by task, and the exit code.
+        The written episodes, the number of omitted ones by task, and the exit code.
 
     Raises:
-        UnknownNameError: There is no such format.
-        ClevrSkillsError: ``out`` is taken or cannot be written, or an episode is damaged.
+        UnknownNameError: An unknown format.
+        ClevrSkillsError: ``out`` exists or cannot be written, or an episode is damaged.
     """
     from clevrskills.dataset_tools.dataset import checked
     from clevrskills.dataset_tools.export.parts import write_parts
@@ -181,7 +168,7 @@ def write_dataset(
         code = write_parts(write, to, selection, out, args or ShardArgs())
         return selection, left_out, code
     for _ in checked(selection):
-        continue
+        pass
     with storage_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     with PartialDirectory(out.parent, out) as partial:
@@ -192,11 +179,11 @@ def write_dataset(
 
 
 def check_export(selection: Selection, to: str, out: Path) -> None:
-    """Check that episodes can be written in a format, and into a folder.
+    """Check that episodes can be written in a format and into a folder.
 
     Raises:
-        UnknownNameError: There is no such format.
-        ClevrSkillsError: They cannot.
+        UnknownNameError: An unknown format.
+        ClevrSkillsError: The episodes do not fit the format, or the folder exists.
     """
     from clevrskills.dataset_tools.export.parts import PLAN_FILE
 
@@ -207,13 +194,13 @@ def check_export(selection: Selection, to: str, out: Path) -> None:
             + ", ".join(OF_TURNS)
         )
     if to in OF_TURNS and not selection.header.in_turns:
-        raise ClevrSkillsError(f"{selection.root} has no turns: it records the steps of an arm")
+        raise ClevrSkillsError(f"{selection.root} has no turns, only control steps of an arm")
     if to in BY_SEED and selection.header.axes:
         raise ClevrSkillsError(
-            f"{selection.root} is perturbed, and --to {to} draws its episodes again by their seeds"
+            f"{selection.root} is perturbed, but --to {to} recreates episodes from their seeds"
         )
     out = out.absolute()
     if (out.exists() or out.is_symlink()) and not (to in IN_PARTS and (out / PLAN_FILE).exists()):
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
     if out.resolve().is_relative_to(selection.root.resolve()):
-        raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
+        raise ClevrSkillsError(f"{out} is inside the dataset; choose a folder outside")

@@ -1,5 +1,5 @@
-"""Configuration files of iVISPAR: one JSON file for each recorded board, as the original reads it,
-in a folder for each task and split, such as ``geoms_train``.
+"""Configuration files for the original iVISPAR: one JSON file per board, in a folder for each task
+and split, such as ``geoms_train``.
 """
 
 from pathlib import Path
@@ -13,10 +13,10 @@ SUITE = "ivispar"
 
 
 def write(selection: Selection, out: Path) -> None:
-    """Write the boards of some episodes; their number in the name of the file is their seed.
+    """Write the boards of episodes into files named by seed.
 
     Raises:
-        ClevrSkillsError: They are of another suite.
+        ClevrSkillsError: The episodes are of another suite.
     """
     if selection.header.suite != SUITE:
         raise ClevrSkillsError(f"{selection.root} has no boards of {SUITE}")

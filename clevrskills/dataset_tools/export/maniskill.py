@@ -1,8 +1,5 @@
-"""ManiSkill's trajectory files: one HDF5 and one JSON file for each task and split.
-
-The fields are those that ManiSkill's ``RecordEpisode`` writes, and its ``replay_trajectory`` reads
-them, see ``docs/formats.md``. The environment is the batched one, as ManiSkill's own are:
-torch tensors, batch first.
+"""ManiSkill's trajectory files, one HDF5 and one JSON file for each task and split, with the fields
+of its ``RecordEpisode`` and the batched environment; see ``docs/formats.md``.
 """
 
 from __future__ import annotations
@@ -21,16 +18,12 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
 
 CONTROL_MODE = "pd_ee_delta_pose"
-"""ManiSkill's name of actions that are steps of the end effector."""
+"""ManiSkill's name for end-effector deltas."""
 _OUTCOMES = ("terminated", "truncated", "success")
 
 
 def write(selection: Selection, out: Path) -> None:
-    """Write all episodes of ``selection`` into the empty folder ``out``.
-
-    Raises:
-        DatasetError: An episode is damaged.
-    """
+    """Write all episodes of ``selection`` into the empty folder ``out``."""
     import h5py
 
     for (task, split), episodes in groupby(selection, lambda e: (e.info["task"], e.info["split"])):
@@ -52,7 +45,7 @@ def write(selection: Selection, out: Path) -> None:
 
 
 def _write_trajectory(group: h5py.Group, episode: Episode) -> None:
-    """Write the arrays of an episode; h5py makes groups of the slashes in names of states."""
+    """Write the arrays of an episode; slashes in names of states create groups."""
     group["actions"] = episode.actions
     for name in _OUTCOMES:
         group[name] = episode.steps[name].to_numpy(bool)

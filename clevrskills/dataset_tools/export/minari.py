@@ -1,8 +1,8 @@
-"""Minari datasets: for each task and split the episodes of the oracle, and as many at random.
+"""Minari datasets of oracle and random policy for each task and split, written without Minari in
+the format of its ``HDF5Storage``; see ``docs/formats.md``.
 
-Written as Minari's ``HDF5Storage`` reads them, without Minari; see ``docs/formats.md``. What they
-observe is the state, which a recording does not tell: its actions are made again in the
-environment, and what comes of them is written. The episodes at random start from the same seeds.
+State observations come from replaying the recorded actions. The random policy starts from the same
+seeds.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 NAMESPACE = "clevrskills"
 VERSION = "0.5.0"
-"""The first version of Minari that reads such files."""
+"""First compatible version of Minari."""
 ORACLE, RANDOM = "oracle", "random"
 
 
 def write(selection: Selection, out: Path) -> None:
-    """Write all episodes of ``selection`` into the empty folder ``out``, a root of Minari datasets.
+    """Write all episodes of ``selection`` into the empty root folder ``out``.
 
     Raises:
-        ClevrSkillsError: The environments of a task do not tell their state.
-        DatasetError: An episode is damaged, or its actions do not solve its task here.
+        ClevrSkillsError: A task has no state observations.
+        DatasetError: An episode is damaged, or its replay does not solve the task.
     """
     from clevrskills.envs.state_observation import Observed
 
@@ -54,7 +54,7 @@ def write(selection: Selection, out: Path) -> None:
         env = suite.make(config)
         try:
             if not isinstance(env, Observed):
-                raise ClevrSkillsError(f"{task} does not tell its state, which Minari's have")
+                raise ClevrSkillsError(f"{task} has no state observations, which Minari needs")
             with (
                 Storage(folder / f"{ORACLE}-{suffix}", config) as solved,
                 Storage(folder / f"{RANDOM}-{suffix}", config) as aimless,
@@ -78,18 +78,17 @@ def write(selection: Selection, out: Path) -> None:
 
 @dataclass
 class Trajectory:
-    """An episode of N steps; lists of observations and of progress have N + 1 entries."""
+    """Episode of N steps; observations and progress have N + 1 entries."""
 
     observations: list[np.ndarray]  # state observations, (D,) float32
     progress: list[float]  # in [0, 1], 1 exactly on success
     actions: list[np.ndarray] = field(default_factory=list)  # (7,) float32
-    # on the scale of the published numbers
-    dense_rewards: list[float] = field(default_factory=list)
+    dense_rewards: list[float] = field(default_factory=list)  # on the published scale
     success: bool = False  # whether the goal holds at the end
 
     @property
     def rewards(self) -> np.ndarray:
-        """(N,) float32, as ``gym.make`` gives them: what each step adds to the progress."""
+        """(N,) float32, the progress of each step, as in ``gym.make``."""
         return np.diff(np.array(self.progress, np.float32))
 
 
@@ -98,7 +97,7 @@ def _again(env: Any, episode: Episode) -> Trajectory:
     actions = iter(episode.actions)
     trajectory = _run(env, episode, lambda: next(actions), len(episode))
     if trajectory.success != bool(episode.info["success"]):
-        raise DatasetError(f"{episode.id}: its actions do not solve its task on this machine")
+        raise DatasetError(f"{episode.id}: its replay does not solve the task on this machine")
     return trajectory
 
 
@@ -133,11 +132,11 @@ def _run(
 
 
 class Storage:
-    """Storage of one Minari dataset; a context manager.
+    """Writer of one Minari dataset, a context manager.
 
     Args:
-        path: Its folder, ``clevrskills/TASK/NAME-v0``.
-        config: The environment.
+        path: Folder ``clevrskills/TASK/NAME-v0``.
+        config: Configuration of the environment.
     """
 
     def __init__(self, path: Path, config: EnvConfig) -> None:
@@ -147,7 +146,7 @@ class Storage:
 
     @property
     def mean_return(self) -> float:
-        """Mean return of all episodes so far."""
+        """Mean return of the episodes."""
         return self._return / self.episodes
 
     def __enter__(self) -> Self:
@@ -161,7 +160,7 @@ class Storage:
         self._file.close()
 
     def add(self, episode: Episode, trajectory: Trajectory) -> None:
-        """Append an episode that starts as a recorded one does."""
+        """Append a trajectory that starts like a recorded episode."""
         steps = len(trajectory.actions)
         group = self._file.create_group(f"episode_{self.episodes}")
         group.attrs["id"] = self.episodes
@@ -188,12 +187,7 @@ class Storage:
         self.episodes += 1
 
     def describe(self, root: Path, **metadata: Any) -> None:
-        """Write ``metadata.json``, once the episodes are there.
-
-        Args:
-            root: The folder that names of datasets are relative to.
-            metadata: What else is said of the dataset.
-        """
+        """Write ``metadata.json``; names of datasets are relative to ``root``."""
         config = self._config
         spec = copy.deepcopy(gymnasium.spec(env_id(config.task)))
         spec.kwargs |= {
@@ -224,6 +218,6 @@ class Storage:
 
 
 def _box(bound: float, size: int) -> str:
-    """Return a space of Gymnasium, up to a bound, as Minari keeps it: JSON in a string."""
+    """Return a box space as a JSON string of Minari."""
     bounds = {"low": [-bound] * size, "high": [bound] * size}
     return json.dumps({"type": "Box", "dtype": "float32", "shape": [size], **bounds})

@@ -1,7 +1,7 @@
-"""Export in parts: planned once, written by any number of processes, put together at the end.
+"""Export in parts: planned once, written by any number of processes, assembled at the end.
 
-``.export/plan.json`` in the folder says which episodes are in which part; ``.export/part-00000`` is
-a finished part. What remains there lets the same command continue, or add episodes.
+``.export/plan.json`` assigns episodes to parts; ``.export/part-00000`` is a finished part. They
+allow the same command to continue, or to add episodes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from clevrskills.dataset_tools.layout import STATES_FILE, VIDEO_SUFFIXES
 from clevrskills.errors import ClevrSkillsError, DamagedError
 from clevrskills.jobs.arguments import ShardArgs
 from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json, write_whole
-from clevrskills.jobs.pool import InlinePool, Pool, TimedOut, WorkerDied
+from clevrskills.jobs.pool import InlinePool, Pool
 from clevrskills.jobs.process_setup import return_freed_memory, trim_heap
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import check_settings, open_folder, write_into
-from clevrskills.jobs.work import JobQueue, open_pool, work
+from clevrskills.jobs.work import CountedQueue, open_pool, work
 
 STATE_DIR = ".export"
 PLAN_FILE = f"{STATE_DIR}/plan.json"
 PART_BYTES = 64 << 20
-"""A part is full once the files that it is made from have so many bytes."""
+"""Size of the source files of a part."""
 _NOT_WRITTEN = (STATES_FILE, VIDEO_SUFFIXES["depth"], VIDEO_SUFFIXES["segmentation"])
 
 
@@ -40,10 +40,10 @@ class Plan:
 
     Attributes:
         made: Format, and settings of the dataset.
-        ids: Names of the episodes, in the order in which they are written.
-        lengths: Number of control steps of each.
-        stops: For each part the number of the episode after its last one.
-        numbers: By kind, sentences with their numbers, in the order of their first use.
+        ids: Names of the episodes in the order of the export.
+        lengths: Number of control steps of each episode.
+        stops: Index after the last episode of each part.
+        numbers: Indices of sentences by kind.
     """
 
     made: dict[str, Any]
@@ -53,12 +53,12 @@ class Plan:
     numbers: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def number(self, kind: str, sentence: str) -> int:
-        """Return the number of a sentence, a new one if need be."""
+        """Return the index of a sentence, which is added if it is new."""
         found = self.numbers.setdefault(kind, {})
         return found.setdefault(sentence, len(found))
 
     def episodes(self, part: int) -> range:
-        """Return the numbers of the episodes of a part."""
+        """Return the indices of the episodes of a part."""
         return range(self.stops[part - 1] if part else 0, self.stops[part])
 
     def paths(self, out: Path) -> list[Path]:
@@ -67,12 +67,7 @@ class Plan:
 
 
 class PartWriter(ABC):
-    """Writer of a format whose episodes can be written in parts.
-
-    Args:
-        selection: All episodes, in their order.
-        plan: The parts.
-    """
+    """Writer of a format in parts; ``selection`` has all episodes in the order of the export."""
 
     def __init__(self, selection: Selection, plan: Plan) -> None:
         self.selection, self.plan = selection, plan
@@ -80,36 +75,32 @@ class PartWriter(ABC):
     @staticmethod
     @abstractmethod
     def order(selection: Selection) -> list[str]:
-        """Return the names of episodes that are added in the order in which they are written."""
+        """Return the names of added episodes in the order of the export."""
 
     def survey(self, episode: Episode) -> None:  # noqa: B027
-        """Note in the plan what other parts must know of an episode."""
+        """Add information about an episode to the plan."""
 
     @abstractmethod
     def write_part(self, part: int, path: Path) -> None:
-        """Write a part into an empty folder.
-
-        Raises:
-            DatasetError: An episode is missing or damaged.
-        """
+        """Write a part into an empty folder."""
 
     @abstractmethod
     def assemble(self, parts: Sequence[Path], out: Path) -> None:
-        """Move the large files of all parts into place, and write what is said of all of them; may
-        be done again after an interruption, or with more parts.
+        """Move the files of all parts into place, and write common files; it can be repeated after
+        an interruption, or with more parts.
         """
 
     @abstractmethod
     def files(self) -> int:
-        """Return how many files there will be."""
+        """Return the total number of files."""
 
 
 def make_plan(kind: type[PartWriter], to: str, selection: Selection, out: Path) -> Plan:
-    """Return the plan of an export, which goes on with what is there already.
+    """Return the plan of a new or continued export.
 
     Raises:
-        ClevrSkillsError: What is there is another export, or has episodes that are not asked for.
-        DatasetError: An episode is damaged, or of another make than the dataset.
+        ClevrSkillsError: The folder has another export, or episodes that are not selected.
+        DatasetError: An episode is damaged, or does not match the dataset.
     """
     header = asdict(selection.header)
     left_out = ("versions", "views", "interface", "suite")
@@ -125,7 +116,7 @@ def make_plan(kind: type[PartWriter], to: str, selection: Selection, out: Path) 
     known = {*plan.ids}
     if other := known - {*selection.ids}:
         raise ClevrSkillsError(
-            f"{out} has {min(other)}, which is not among the episodes; give another folder"
+            f"{out} has {min(other)}, which is not selected; give another folder"
         )
     new = replace(selection, ids=tuple(name for name in selection.ids if name not in known))
     new = replace(new, ids=tuple(kind.order(new) if new.ids else ()), on_progress=None)
@@ -146,20 +137,13 @@ def make_plan(kind: type[PartWriter], to: str, selection: Selection, out: Path) 
 def write_parts(
     kind: type[PartWriter], to: str, selection: Selection, out: Path, args: ShardArgs
 ) -> int:
-    """Write episodes in parts, and put these together once all are there.
-
-    Args:
-        kind: What writes the format.
-        to: Name of the format.
-        selection: The episodes.
-        out: Folder to write, an absolute path; a former export continues, or is added to.
-        args: Number and place of the processes, and their share of the parts.
+    """Write episodes in parts into a folder, an absolute path, and assemble them at the end.
 
     Returns:
         Exit code: 0, or 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: See :func:`make_plan`; or the disk refused. Parts that are finished stay.
+        ClevrSkillsError: See :func:`make_plan`; or a write failed. Finished parts are kept.
     """
     plan = make_plan(kind, to, selection, out)
     open_folder(out, PLAN_FILE, "not an export")
@@ -185,32 +169,22 @@ def _write(
         return open_pool(args.driver, make, out, args.workers)
 
     with Display("exporting", total, total - left) as display:
-        work(PartQueue(missing, display, total - left), start_pool)
+        queue = CountedQueue(
+            missing,
+            display,
+            total - left,
+            lambda _, count: count,
+            lambda part: f"part {part} cannot be written",
+        )
+        work(queue, start_pool)
     if not args.shard:
         with storage_errors(out):
             kind(selection, plan).assemble(paths, out)
     return 0
 
 
-class PartQueue(JobQueue[int, int]):
-    """Numbers of the parts that are to be written."""
-
-    def __init__(self, parts: Sequence[int], display: Display, done: int) -> None:
-        super().__init__(parts)
-        self._display, self._done = display, done
-
-    def finish(self, job: int, result: int) -> None:
-        self._done += result
-
-    def give_up(self, job: int, end: WorkerDied | TimedOut) -> None:
-        raise ClevrSkillsError(f"part {job} cannot be written: {end.reason}")
-
-    def update(self) -> None:
-        self._display.update(self._done)
-
-
 class PartWorker:
-    """Writes parts; returns the number of their episodes."""
+    """Worker that writes parts and returns their number of episodes."""
 
     def __init__(
         self, kind: type[PartWriter], selection: Selection, out: Path, writer: str
@@ -232,7 +206,7 @@ class PartWorker:
 
 
 def move(source: Path, target: Path) -> None:
-    """Move a file into place, unless that was done before."""
+    """Move a file, unless that was done before."""
     if source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         os.rename(source, target)

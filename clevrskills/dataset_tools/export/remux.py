@@ -1,4 +1,4 @@
-"""Joins recorded videos into larger files by copying packets: nothing is decoded or encoded."""
+"""Concatenation of recorded videos by copying packets, without decoding."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recording:
-    """The first frames of a recorded video, still encoded."""
+    """Encoded first frames of a recorded video."""
 
-    stream: av.VideoStream  # where they come from; it ties the packets to their decoder
-    packets: Sequence[av.Packet]  # one for each frame, in the order in which they are shown
-    size: int  # number of bytes
+    stream: av.VideoStream  # ties the packets to their decoder
+    packets: Sequence[av.Packet]  # one per frame, in presentation order
 
     @property
     def parameters(self) -> tuple[object, ...]:
-        """Codec parameters that must be equal for two recordings to be joined."""
+        """Codec parameters, equal for recordings that can be joined."""
         codec = self.stream.codec_context
         return codec.name, codec.width, codec.height, codec.pix_fmt, codec.extradata
 
     def images(self, count: int) -> Iterator[np.ndarray]:
-        """Decode at most ``count`` key frames, spread evenly, each (H, W, 3) uint8 sRGB."""
+        """Yield at most ``count`` evenly spaced key frames, each (H, W, 3) uint8 sRGB."""
         keys = [packet for packet in self.packets if packet.is_keyframe]
         chosen = np.linspace(0, len(keys) - 1, min(count, len(keys))).round().astype(int)
         decoder = self.stream.codec_context
@@ -47,10 +46,10 @@ class Recording:
 
 @contextlib.contextmanager
 def open_recording(file: StoredFile, frames: int) -> Iterator[Recording]:
-    """Read the packets of the first ``frames`` frames of a video; they are valid until it closes.
+    """Open the packets of the first ``frames`` frames of a video.
 
     Raises:
-        DatasetError: It is missing or damaged, shorter than that, or cannot be cut anywhere.
+        DatasetError: The video is missing, damaged, too short, or has frames that need later ones.
     """
     with contextlib.ExitStack() as stack:
         container = stack.enter_context(open_video(file))
@@ -64,23 +63,16 @@ def open_recording(file: StoredFile, frames: int) -> Iterator[Recording]:
         packets = packets[:frames]
         if not packets[0].is_keyframe or any(packet.pts != packet.dts for packet in packets):
             raise DatasetError(f"{file} has frames that need later ones; it cannot be cut")
-        yield Recording(stream, packets, sum(packet.size for packet in packets))
+        yield Recording(stream, packets)
 
 
 class JoinedVideo:
-    """One mp4 file of recordings that follow each other.
-
-    Args:
-        path: The file to write.
-        first: The recording that will be appended first; all others have its parameters.
-        fps: Frames per second.
-    """
+    """MP4 file of concatenated recordings with the parameters of the first one."""
 
     def __init__(self, path: Path, first: Recording, fps: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.frames = 0
-        self.size = 0
         self.parameters = first.parameters
         self._period = Fraction(1, fps)
         self._container = av.open(str(path), "w", options={"movflags": "+faststart"})
@@ -88,7 +80,7 @@ class JoinedVideo:
         self._stream.time_base = self._period
 
     def append(self, recording: Recording) -> None:
-        """Copy a recording, whose packets are of no use after that."""
+        """Append a recording and consume its packets."""
         for packet in recording.packets:
             packet.stream = self._stream
             packet.time_base = self._period
@@ -96,14 +88,9 @@ class JoinedVideo:
             packet.duration = 1
             self._container.mux(packet)
             self.frames += 1
-        self.size += recording.size
 
     def close(self) -> None:
-        """Write the index and check that the file is complete.
-
-        Raises:
-            StorageError: It is not.
-        """
+        """Write the index; raise ``StorageError`` if the file is incomplete."""
         self._container.close()
         try:
             complete = frame_count(self.path) == self.frames
@@ -114,11 +101,7 @@ class JoinedVideo:
 
 
 def whole_video(episode: Episode, camera: str) -> StoredFile:
-    """Return the file of a video, which has a frame for every state.
-
-    Raises:
-        DatasetError: It is missing, damaged or too short.
-    """
+    """Return the file of a video after checking that it has a frame for every state."""
     file = episode.video_file(camera)
     with open_recording(file, len(episode) + 1):
         return file

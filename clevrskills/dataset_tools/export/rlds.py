@@ -1,9 +1,8 @@
-"""RLDS: a dataset of ``tensorflow_datasets``, as the Open X-Embodiment trainers read it.
+"""RLDS dataset of ``tensorflow_datasets`` for Open X-Embodiment trainers, written without
+TensorFlow; see ``docs/formats.md``.
 
-It is written without TensorFlow; ``docs/formats.md`` says how it is read. An episode of N control
-steps has N steps. Step t has the observation before action t, the action and what came of it; so
-the last step still has an action, as in Open X-Embodiment, and the observation after it is left
-out. Episodes stand in a fixed random order. Images are JPEG.
+Step t has the observation before action t, the action and its outcome; the observation after the
+last action is left out. Episodes are in a fixed random order. Images are JPEG.
 """
 
 from __future__ import annotations
@@ -35,26 +34,20 @@ NAME, VERSION = "clevrskills", "1.0.0"
 JPEG_QUALITY = 95
 _COUNTS_FILE = "counts.json"
 IMAGE_NAMES = ("image", "wrist_image")
-"""Names that trainers expect of a suite's first cameras; those of others end in ``_image``."""
+"""Names that trainers expect for a suite's first cameras; those of others end in ``_image``."""
 _CLASSES = "tensorflow_datasets.core.features."
 
 
 @dataclass(frozen=True)
 class Feature:
-    """Type and meaning of a value.
+    """Type and description of a feature."""
 
-    Attributes:
-        dtype: ``float32``, ``int32``, ``int64`` or ``bool``; ``text`` or ``image``.
-        doc: What it means.
-        shape: Its shape; empty for a scalar and for text.
-    """
-
-    dtype: str
+    dtype: str  # ``float32``, ``int32``, ``int64``, ``bool``, ``text`` or ``image``
     doc: str
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()  # empty for scalars and text
 
     def to_json(self) -> dict[str, Any]:
-        """Return its entry in ``features.json``."""
+        """Return the entry in ``features.json``."""
         shape = {"dimensions": [str(size) for size in self.shape]} if self.shape else {}
         if self.dtype == "text":
             kind: dict[str, Any] = {"text": {}}
@@ -101,7 +94,7 @@ _COMPUTED = ("discount", "is_first", "is_last", "is_terminal", "language_instruc
 
 
 class Rlds(PartWriter):
-    """Writer of TFRecord files, one of each split in a part; see :class:`PartWriter`."""
+    """Writer of TFRecord files, one for each split in a part; see :class:`PartWriter`."""
 
     @staticmethod
     def order(selection: Selection) -> list[str]:
@@ -110,7 +103,6 @@ class Rlds(PartWriter):
         return ids
 
     def files(self) -> int:
-        """Return how many files there will be."""
         split_of = [RecordedName.parse(name).split for name in self.plan.ids]
         parts = map(self.plan.episodes, range(len(self.plan.stops)))
         return 2 + sum(len({split_of[number] for number in part}) for part in parts)
@@ -155,7 +147,7 @@ class Rlds(PartWriter):
 
 
 def step_features(selection: Selection) -> dict[str, Any]:
-    """Return features of a step, those of its observation below ``observation``."""
+    """Return the features of a step, with those of the observation nested."""
     episode, interface = selection.first(), step_interface(selection.suite)
     flag = state_parts()[episode.flags[0]].meaning
     joints = episode.proprioception("qpos").shape[1]
@@ -177,7 +169,7 @@ def step_features(selection: Selection) -> dict[str, Any]:
 
 
 def features_json(features: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tree of features, which are at its leaves, as in ``features.json``."""
+    """Return the ``features.json`` of a tree of features."""
     entries = {
         name: feature.to_json() if isinstance(feature, Feature) else features_json(feature)
         for name, feature in sorted(features.items())
@@ -191,7 +183,7 @@ def features_json(features: Mapping[str, Any]) -> dict[str, Any]:
 def _values(
     episode: Episode, features: Mapping[str, Any]
 ) -> Iterator[tuple[str, np.ndarray | list[bytes]]]:
-    """Yield all values of an episode by name, as in a ``tf.train.Example``."""
+    """Yield the values of an episode by name, as in a ``tf.train.Example``."""
     info, steps, count = episode.info, episode.steps, len(episode)
     metadata = {
         **{name: info[name] for name in METADATA if name in info},

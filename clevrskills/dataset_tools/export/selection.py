@@ -1,4 +1,4 @@
-"""The episodes that are exported."""
+"""Selection of episodes for an export."""
 
 from __future__ import annotations
 
@@ -21,17 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Some episodes of a dataset, to be read one after the other.
-
-    Iterating over it gives each episode once, in the order of ``ids``. An episode is read from the
-    disk then and not kept.
-    """
+    """Selected episodes of a dataset; iteration reads them one by one in the order of ``ids``."""
 
     root: Path  # folder of the dataset
-    header: Header  # what all episodes have in common
+    header: Header
     ids: tuple[str, ...]  # names of the episodes, e.g. ``sort/train_00000007``
-    # called with the number of episodes done, after each
-    on_progress: Callable[[int], None] | None = None
+    on_progress: Callable[[int], None] | None = None  # called with the number of episodes read
 
     def __len__(self) -> int:
         """Return the number of episodes."""
@@ -51,15 +46,12 @@ class Selection:
 
     @cached_property
     def suite(self) -> Suite:
-        """The suite that has the task of the first episode."""
+        """Suite of the first episode."""
         return self.first().suite
 
 
 def in_words(selection: Selection) -> tuple[Selection, dict[str, int]]:
-    """Return the episodes that words alone can ask for, and how many of each task are left out.
-
-    Left out are those of tasks with the tag :data:`~clevrskills.core.suite.IMAGES_ONLY`, where
-    each wording shows its goal as an image.
+    """Return the episodes with a wording without goal image, and the number of others by task.
 
     Raises:
         ClevrSkillsError: None remains.
@@ -75,7 +67,7 @@ def in_words(selection: Selection) -> tuple[Selection, dict[str, int]]:
                 continue
         ids.append(episode.id)
     if not ids:
-        raise ClevrSkillsError(f"{', '.join(left_out)}: words alone cannot say what is asked for")
+        raise ClevrSkillsError(f"{', '.join(left_out)}: the task cannot be stated in words")
     return replace(selection, ids=tuple(ids)), left_out
 
 
@@ -86,11 +78,11 @@ def select(
     levels: Sequence[str] = (),
     splits: Sequence[str] = (),
 ) -> Selection:
-    """Choose episodes of a dataset; an empty filter fits everything.
+    """Select episodes of a dataset; an empty filter matches everything.
 
     Raises:
-        UnknownNameError: No episode has that task, level or split.
-        ClevrSkillsError: No episode fits.
+        UnknownNameError: No episode has such a task, level or split.
+        ClevrSkillsError: No episode matches.
     """
     level_of: dict[str, str] = {}
     episodes: list[tuple[str, str, str, str]] = []  # task, level, split, name
@@ -106,5 +98,5 @@ def select(
             check_names(**{f"{kind} of {dataset.path}": (names, known)})
         episodes = [row for row in episodes if not names or row[column] in names]
     if not episodes:
-        raise ClevrSkillsError(f"{dataset.path} has no episodes that fit: leave out a filter")
+        raise ClevrSkillsError(f"{dataset.path} has no matching episodes: remove a filter")
     return Selection(dataset.path, dataset.header, tuple(row[-1] for row in episodes))

@@ -1,7 +1,6 @@
-"""Statistics of features, by episode and over all of them, without keeping the episodes.
+"""Streaming statistics of features, by episode and over all episodes.
 
-Count, mean, standard deviation, minimum and maximum are exact. Quantiles of an episode and of
-images are exact too; those of numbers over all episodes come from an even sample of the rows.
+All are exact but the quantiles of numbers over all episodes, which use every ``stride``-th row.
 """
 
 from collections import defaultdict
@@ -17,92 +16,78 @@ from clevrskills.errors import DamagedError
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 Stats = dict[str, np.ndarray]
 _MAX_SAMPLE = 1 << 18  # rows
-_MOMENTS = ("mean", "squares", "low", "high")
+
+Moments = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Mean, sum of squared deviations, minimum and maximum, each (D,)."""
 
 
 def sample_stride(rows: int) -> int:
-    """Return the distance of the rows that are sampled for quantiles, a power of two."""
+    """Return the distance of the rows sampled for quantiles, a power of two."""
     return 1 << max(0, -(-rows // _MAX_SAMPLE) - 1).bit_length()
 
 
 class Numbers:
-    """Statistics of rows of numbers that come in blocks.
+    """Statistics of blocks of rows.
 
     Args:
-        first: Number of the first row among all rows of the dataset.
-        stride: Distance of the rows that are sampled.
+        first: Index of the first row in the dataset.
+        stride: Distance of sampled rows.
     """
 
     def __init__(self, first: int = 0, stride: int = 1) -> None:
         self._first, self._stride = first, stride
         self._count = 0
-        self._mean = self._squares = self._low = self._high = np.zeros(0)
-        self._sample: list[np.ndarray] = []  # rows whose number is a multiple of ``stride``
+        self._moments: Moments | None = None
+        self._sample: list[np.ndarray] = []  # rows whose index is a multiple of ``stride``
 
     def add(self, rows: np.ndarray) -> Stats:
-        """Take in rows, (N, D).
-
-        Returns:
-            The statistics of these rows alone, each (D,); ``count`` is (1,).
-        """
+        """Add rows (N, D); return their statistics, each (D,), ``count`` (1,)."""
         rows = rows.astype(np.float64)
-        mean, low, high = rows.mean(0), rows.min(0), rows.max(0)
-        squares = ((rows - mean) ** 2).sum(0)
+        mean = rows.mean(0)
+        moments = mean, ((rows - mean) ** 2).sum(0), rows.min(0), rows.max(0)
         start = -(self._first + self._count) % self._stride
-        sample = rows[start :: self._stride]
-        self._take(len(rows), sample, mean=mean, squares=squares, low=low, high=high)
-        return _stats(len(rows), mean, squares, low, high, rows)
+        self._take(len(rows), moments, rows[start :: self._stride])
+        return _stats(len(rows), moments, rows)
 
     def state(self) -> Stats:
-        """Return what :meth:`merge` of another one takes."""
+        """Return the state for :meth:`merge`."""
         return {
             "place": np.array([self._first, self._stride, self._count]),
-            **{name: getattr(self, f"_{name}") for name in _MOMENTS},
+            "moments": np.stack(self._moments or ()),
             "sample": np.concatenate(self._sample),
         }
 
     def merge(self, state: Stats) -> None:
-        """Take in rows that others have seen."""
+        """Add the rows of another state."""
         first, stride, count = state["place"].tolist()
         numbers = np.arange(len(state["sample"])) * stride + first + -first % stride
+        mean, squares, low, high = state["moments"]
         sample = state["sample"][numbers % self._stride == 0]
-        self._take(count, sample, **{name: state[name] for name in _MOMENTS})
+        self._take(count, (mean, squares, low, high), sample)
 
     def total(self) -> Stats:
-        """Return the statistics of all rows so far."""
-        sample = np.concatenate(self._sample)
-        return _stats(self._count, self._mean, self._squares, self._low, self._high, sample)
+        """Return the statistics of all rows."""
+        assert self._moments is not None
+        return _stats(self._count, self._moments, np.concatenate(self._sample))
 
-    def _take(
-        self,
-        count: int,
-        sample: np.ndarray,
-        *,
-        mean: np.ndarray,
-        squares: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-    ) -> None:
-        if not self._count:
-            self._mean, self._squares = np.zeros_like(mean), np.zeros_like(mean)
-            self._low, self._high = low, high
+    def _take(self, count: int, moments: Moments, sample: np.ndarray) -> None:
+        mean, squares, low, high = moments
+        nothing = np.zeros_like(mean)
+        before, deviation, least, greatest = self._moments or (nothing, nothing, low, high)
         total = self._count + count
-        shift = mean - self._mean  # Chan et al. 1983, pairwise variance
-        self._squares = self._squares + squares + shift**2 * (self._count * count / total)
-        self._mean = self._mean + shift * (count / total)
-        self._low, self._high = np.minimum(self._low, low), np.maximum(self._high, high)
+        shift = mean - before  # Chan et al. 1983, pairwise variance
+        self._moments = (
+            before + shift * (count / total),
+            deviation + squares + shift**2 * (self._count * count / total),
+            np.minimum(least, low),
+            np.maximum(greatest, high),
+        )
         self._count = total
         self._sample.append(sample)
 
 
-def _stats(
-    count: int,
-    mean: np.ndarray,
-    squares: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    sample: np.ndarray,
-) -> Stats:
+def _stats(count: int, moments: Moments, sample: np.ndarray) -> Stats:
+    mean, squares, low, high = moments
     quantiles = np.quantile(sample, list(QUANTILES.values()), axis=0)
     return {
         "min": low,
@@ -115,18 +100,14 @@ def _stats(
 
 
 class Images:
-    """Statistics of the colours of images, as fractions of white."""
+    """Statistics of image colors in [0, 1]."""
 
     def __init__(self) -> None:
         self._counts = np.zeros((3, 256), np.int64)
         self._images = 0
 
     def add(self, images: Iterable[np.ndarray]) -> Stats:
-        """Take in images, each (H, W, 3) uint8.
-
-        Returns:
-            The statistics of these alone, each (3, 1, 1); ``count``, of images, is (1,).
-        """
+        """Add images (H, W, 3) uint8; return their statistics, each (3, 1, 1), ``count`` (1,)."""
         part = Images()
         for image in images:
             part._images += 1
@@ -138,7 +119,7 @@ class Images:
         return part.total()
 
     def total(self) -> Stats:
-        """Return the statistics of all images so far."""
+        """Return the statistics of all images."""
         levels = np.arange(256) / 255
         pixels = self._counts[0].sum()
         shares, reached = self._counts / pixels, self._counts.cumsum(1)
@@ -154,22 +135,17 @@ class Images:
         return {**stats, "count": np.array([self._images])}
 
     def state(self) -> Stats:
-        """Return what :meth:`merge` of another one takes."""
+        """Return the state for :meth:`merge`."""
         return {"counts": self._counts, "images": np.array([self._images])}
 
     def merge(self, state: Stats) -> None:
-        """Take in images that others have seen."""
+        """Add the images of another state."""
         self._counts += state["counts"]
         self._images += int(state["images"][0])
 
 
 class Statistics:
-    """Statistics of all features of a dataset, or of a part of it.
-
-    Args:
-        rows: Number of rows of the dataset.
-        first: Number of the first row of the part.
-    """
+    """Statistics of all features of a dataset with some rows, or of a part from row ``first``."""
 
     def __init__(self, rows: int, first: int = 0) -> None:
         numbers = partial(Numbers, first, sample_stride(rows))
@@ -177,7 +153,7 @@ class Statistics:
         self._images: defaultdict[str, Images] = defaultdict(Images)
 
     def save(self, path: Path) -> None:
-        """Write them into a file."""
+        """Write the state into a file."""
         features: dict[str, Numbers | Images] = {**self._numbers, **self._images}
         arrays = {
             f"{name}:{key}": value
@@ -187,10 +163,10 @@ class Statistics:
         np.savez(path, **arrays)
 
     def merge(self, path: Path) -> None:
-        """Take in those of a file, of the next rows.
+        """Add the state in a file.
 
         Raises:
-            DamagedError: It is missing or damaged.
+            DamagedError: The file is missing or damaged.
         """
         states: defaultdict[str, Stats] = defaultdict(dict)
         try:
@@ -206,11 +182,7 @@ class Statistics:
             features[feature].merge(state)
 
     def add_numbers(self, columns: Mapping[str, Any]) -> dict[str, Stats]:
-        """Take in the columns of an episode, arrays (N,) or (N, D); others have no statistics.
-
-        Returns:
-            The statistics of these alone, each (D,), (1,) for single numbers.
-        """
+        """Add columns (N,) or (N, D) of an episode, without lists; return their statistics."""
         return {
             name: self._numbers[name].add(values.reshape(len(values), -1))
             for name, values in columns.items()
@@ -218,15 +190,15 @@ class Statistics:
         }
 
     def add_images(self, name: str, images: Iterable[np.ndarray]) -> Stats:
-        """Take in images of an episode; returns the statistics of these alone, each (3, 1, 1)."""
+        """Add images of an episode, and return their statistics, each (3, 1, 1)."""
         return self._images[name].add(images)
 
     def total(self) -> dict[str, Stats]:
-        """Return the statistics of everything so far."""
+        """Return the statistics of all features."""
         features: dict[str, Numbers | Images] = {**self._numbers, **self._images}
         return {name: feature.total() for name, feature in features.items()}
 
 
 def as_lists(stats: Mapping[str, Stats]) -> dict[str, dict[str, list]]:
-    """Return statistics of all features as plain data."""
+    """Return statistics as JSON data."""
     return {key: {name: value.tolist() for name, value in of.items()} for key, of in stats.items()}

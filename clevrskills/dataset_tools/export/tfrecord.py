@@ -1,8 +1,8 @@
 """TFRecord files of ``tf.train.Example`` messages, written without TensorFlow.
 
-A record is its length (uint64) with a checksum, and its bytes with a checksum; numbers are little
-endian, checksums are CRC-32C, rotated and offset (``tensorflow/core/lib/hash/crc32c.h``). Messages
-are protocol buffers as described in ``tensorflow/core/example/{example,feature}.proto``.
+A record is its length (uint64) and its bytes, each with a checksum: CRC-32C, rotated and offset
+(``tensorflow/core/lib/hash/crc32c.h``), little endian. Messages are protocol buffers, see
+``tensorflow/core/example/{example,feature}.proto``.
 """
 
 import struct
@@ -11,15 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import google_crc32c
 import numpy as np
 
+from clevrskills.dataset_tools.parquet_join import varint
+
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3  # fields of the message Feature
+_INT64_MASK = (1 << 64) - 1
 
 
 def example(features: Mapping[str, np.ndarray | Sequence[bytes]]) -> bytes:
-    """Return a message with lists of numbers or byte strings by name.
-
-    Args:
-        features: Arrays of floats, integers or bools are flattened; floats become float32.
-    """
+    """Return a ``tf.train.Example``; arrays are flattened, and floats become float32."""
     entries = (_field(1, name.encode()) + _field(2, _feature(v)) for name, v in features.items())
     return _field(1, b"".join(_field(1, entry) for entry in entries))
 
@@ -31,27 +30,17 @@ def _feature(values: np.ndarray | Sequence[bytes]) -> bytes:
         return _field(_FLOAT_LIST, _field(1, values.astype("<f4").tobytes()))
     if values.dtype.kind not in "bi":
         raise TypeError(f"cannot write an array of {values.dtype}")
-    return _field(_INT64_LIST, _field(1, b"".join(map(_varint, values.ravel().tolist()))))
+    unsigned = (value & _INT64_MASK for value in values.ravel().tolist())
+    return _field(_INT64_LIST, _field(1, b"".join(map(varint, unsigned))))
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """Return a field of a message with a length before its content."""
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    """Return an integer of 64 bits, seven bits a byte."""
-    value &= (1 << 64) - 1
-    digits = bytearray()
-    while value > 0x7F:
-        digits.append(value & 0x7F | 0x80)
-        value >>= 7
-    digits.append(value)
-    return bytes(digits)
+    """Return a length-delimited field of a message."""
+    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def record(content: bytes) -> Iterable[bytes]:
-    """Return the parts of a record with that content."""
+    """Return the parts of a record."""
     length = struct.pack("<Q", len(content))
     return length, _checksum(length), content, _checksum(content)
 

@@ -1,4 +1,4 @@
-"""``clevrskills generate``: demonstrations by many processes, continuing where it stopped."""
+"""``clevrskills generate``: recording of demonstrations by the oracle."""
 
 from __future__ import annotations
 
@@ -43,47 +43,45 @@ if TYPE_CHECKING:
 
 
 _DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria", "axis", "frozen")
-"""Options that a standard dataset decides."""
+"""Options fixed by a standard dataset."""
 
 
 @dataclass(kw_only=True)
 class GenerateArgs(PlannerArgs, PoolArgs, CameraArgs, SuiteArgs):
-    """Make demonstrations of tasks with the oracle; running it again continues."""
+    """Record demonstrations of tasks by the oracle; running it again continues."""
 
     standard: int | None = None
-    """Make the standard dataset with this many demonstrations of each task, 100 or 1000; of all
-    tasks unless some are named. `clevrskills check --standard` compares it with what is
-    published."""
+    """Record the standard dataset with this many demonstrations of each task, 100 or 1000, of all
+    tasks unless some are named. `clevrskills check --standard` verifies it."""
     all: bool = False
     """All tasks of the suite."""
     episodes: int = 10
     """Successful episodes of each task."""
     seed: int = 0
-    """The first seed; the next ones follow one by one."""
+    """First of the consecutive seeds."""
     frozen: bool = False
-    """Of the frozen episodes of the split instead, from number --seed on: what is evaluated on, not
-    to be learned from."""
+    """Use the frozen episodes of the split, starting at index --seed; policies are evaluated on
+    them and must not learn from them."""
     axis: Repeated[str] = ()
-    """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
+    """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; repeatable."""
     split: str | None = None
     """Split of the episodes, e.g. train or test; by default the suite's first split."""
     out: Path
     """Folder of the dataset."""
     arg: Repeated[str] = ()
     """Argument of a task, TASK.NAME=VALUE, e.g. `sort.num_objects=3` or `stack.num_objects=[2,3]`;
-    may be given several times."""
+    repeatable."""
     robot: str | None = None
-    """The robot, e.g. panda; by default the suite's first one."""
+    """Robot, e.g. panda; by default the suite's first one."""
     criteria: str | None = None
-    """When a task counts as solved, e.g. released; by default the suite's first criteria."""
+    """Success criteria, e.g. released; by default the suite's first ones."""
     no_cameras: bool = False
-    """Film nothing: several times faster, and no renderer is needed."""
+    """Record no images: several times faster, and needs no renderer."""
     interface: str | None = None
-    """Interface of the oracle; by default the suite's first one. Where a turn takes many control
-    steps, both are recorded."""
+    """Interface of the oracle; by default the suite's first one. If a turn takes many control
+    steps, turns and control steps are recorded."""
     view: Repeated[str] = ()
-    """View that is kept of each recorded turn; may be given several times. By default
-    what the suite has in words."""
+    """View to record at each turn; repeatable. By default the text views of the suite."""
     json: bool = False
     """Print the summary as JSON."""
 
@@ -91,19 +89,19 @@ class GenerateArgs(PlannerArgs, PoolArgs, CameraArgs, SuiteArgs):
 def generate(
     args: GenerateArgs, suite: Suite | None = None, seeds: SeedRange = DEMONSTRATIONS
 ) -> int:
-    """Make the demonstrations.
+    """Record demonstrations.
 
     Args:
-        args: What to make.
-        suite: Where environments come from; ``None``: the one of the arguments.
-        seeds: Range in which the seeds are; its first one is seed 0 of the arguments.
+        args: The arguments.
+        suite: Suite of the environments; ``None``: that of the arguments.
+        seeds: Range of seeds; its first one is seed 0 of the arguments.
 
     Returns:
-        Exit code: 0 if everything that was asked for is there, 130 after Ctrl-C.
+        Exit code: 0 if all episodes exist, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, a full disk, a task that keeps failing; what was finished
-            is kept.
+        ClevrSkillsError: Bad arguments, a full disk, or a task that keeps failing; finished
+            episodes are kept.
     """
     from clevrskills.solvers.requirements import require_oracle
 
@@ -112,7 +110,7 @@ def generate(
         args = _standard(args, source)
     with chosen_planner(args.planner):
         header, queues = _check(args, source, seeds)
-        require_oracle(source)  # before anything is written
+        require_oracle(source)
         header.open(args.out.absolute())
         return write_into(args.out, lambda _: _generate(args, source, queues, header), args.writer)
 
@@ -135,11 +133,7 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header:
 
 
 def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
-    """Return the arguments of a standard dataset.
-
-    Raises:
-        ClevrSkillsError: There is none of this size, or an option is given that it decides.
-    """
+    """Return the arguments of a standard dataset."""
     from clevrskills.dataset_tools.standard import SIZES, read_standard
 
     if args.standard not in SIZES:
@@ -150,19 +144,12 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
             raise ClevrSkillsError(f"--standard decides --{entry.name}: leave that out")
     named = args.tasks or args.level or args.group
     tasks = args.tasks if named else tuple(suite.tasks)
-    of = read_standard(suite).settings
-    return replace(
-        args,
-        tasks=tasks,
-        episodes=args.standard,
-        split=of["split"],
-        robot=of["robot"],
-        criteria=of["criteria"],
-    )
+    settings: dict[str, Any] = {**read_standard(suite).settings}
+    return replace(args, tasks=tasks, episodes=args.standard, **settings)
 
 
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
-    """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
+    """Check the arguments; return the header and the queues of the tasks, without their history."""
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import Header
@@ -233,11 +220,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
 
 
 def _frozen_seeds(args: GenerateArgs, suite: Suite, config: EnvConfig) -> tuple[int, ...]:
-    """Return seeds of the frozen episodes that are asked for.
-
-    Raises:
-        ClevrSkillsError: There are not so many, or they are of another robot.
-    """
+    """Return the seeds of the selected frozen episodes."""
     episodes = suite.frozen(config.task, config.split)
     stop = args.seed + args.episodes
     if stop > len(episodes):
@@ -252,7 +235,7 @@ def _frozen_seeds(args: GenerateArgs, suite: Suite, config: EnvConfig) -> tuple[
 
 
 def task_arguments(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Return arguments by task; values are JSON, or else plain words."""
+    """Parse arguments by task; values are JSON or plain text."""
     import json
 
     found: dict[str, dict[str, Any]] = {}
@@ -274,11 +257,7 @@ def task_arguments(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, 
 
 
 def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSummary]) -> int:
-    """Print the summary.
-
-    Raises:
-        ClevrSkillsError: A task failed too often.
-    """
+    """Print the summary; raise ``ClevrSkillsError`` if a task failed too often."""
     from clevrskills.dataset_tools.generate.summary import remarks, table
     from clevrskills.dataset_tools.layout import MANIFEST_DIR
 
@@ -294,7 +273,7 @@ def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSum
     if missing:
         names = ", ".join(f"{q.task} ({len(q.failed)} failures)" for q in missing)
         raise ClevrSkillsError(
-            f"gave up on {names}: the reasons are in {args.out / MANIFEST_DIR}; "
-            "remove the lines of failed attempts there to try those seeds again"
+            f"gave up on {names}: see the reasons in {args.out / MANIFEST_DIR}; "
+            "remove lines of failed attempts there to retry their seeds"
         )
     return 0

@@ -1,4 +1,4 @@
-"""Run of ``generate``: hands out attempts and enters how they ended into the manifest."""
+"""Run of ``generate``: schedules attempts and writes their outcomes to the manifest."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from clevrskills.jobs.work import JobQueue, work
 
 
 class AttemptQueue(JobQueue[Attempt, Attempt]):
-    """The attempts of all tasks."""
+    """Queue of the attempts of all tasks."""
 
     def __init__(
         self, queues: Sequence[TaskQueue], manifest: Manifest, root: Path, display: Display
@@ -35,7 +35,7 @@ class AttemptQueue(JobQueue[Attempt, Attempt]):
         self._queues[job.task].finish(result)
 
     def give_up(self, job: Attempt, end: WorkerDied | TimedOut) -> None:
-        """Record a failed attempt, unless its episode is there: then it is only to be entered."""
+        """Record a failed attempt; if its episode exists, only its line is missing."""
         if has_episode(self._root / job.id):
             return self.requeue(job)
         kind = "timeout" if isinstance(end, TimedOut) else "crash"
@@ -57,12 +57,8 @@ def run(
     manifest: Manifest,
     root: Path,
 ) -> None:
-    """Work until no queue has anything left; the pool is not started if none has at the start.
-
-    Raises:
-        ClevrSkillsError: It makes no sense to go on.
-    """
-    first = next_attempt(queues)  # what exists already is known then
+    """Run all attempts, see :func:`~clevrskills.jobs.work.work`."""
+    first = next_attempt(queues)  # also counts existing episodes
     with make_display(queues) as display:
         attempts = AttemptQueue(queues, manifest, root, display)
         if first is not None:
@@ -71,7 +67,7 @@ def run(
 
 
 def make_display(queues: Sequence[TaskQueue]) -> Display:
-    """Return a bar for each task that is being worked on, and one for all."""
+    """Return a display with a bar for each running task, and one for all."""
     names = [queue.task for queue in queues]
     totals = [len(queue.slots) for queue in queues]
     done = sum(len(queue.succeeded) for queue in queues)
@@ -81,7 +77,7 @@ def make_display(queues: Sequence[TaskQueue]) -> Display:
 
 
 def _failures(queues: Iterable[TaskQueue]) -> str:
-    """Return failed attempts and the share of those that succeeded."""
+    """Return the number of failed attempts and the success rate in words."""
     failed = sum(len(queue.failed) for queue in queues)
     ended = failed + sum(len(queue.succeeded) for queue in queues)
     return f"{failed} failed" + (f" ({1 - failed / ended:.1%} succeed)" if failed else "")

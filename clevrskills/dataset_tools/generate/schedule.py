@@ -1,8 +1,7 @@
-"""Schedule: which seed of which task comes next; the same episodes for any number of workers.
+"""Schedule of seeds, which gives the same episodes for any number of workers.
 
-An episode asked for is a slot: slot k of a run that starts at seed S is the seed S + k. If that
-fails, its substitutes are the seeds S + k + j * 10,000,000 for j = 1, 2, ... So what becomes of a
-slot depends on nothing but its seeds: not on other slots, nor on who does it when.
+Slot k of a run with first seed S has the seed S + k. If that fails, its substitutes are the seeds
+S + k + j * 10,000,000 for j = 1, 2, ... So the result of a slot depends on its seeds only.
 """
 
 import os
@@ -18,28 +17,28 @@ from clevrskills.dataset_tools.storage import packed_episodes
 from clevrskills.jobs.files import storage_errors
 
 MIN_FAILURES = 20
-"""A task is given up when more attempts fail than this, and than episodes were asked for."""
+"""Failures after which a task is given up, unless more episodes were requested."""
 
 
 @dataclass
 class TaskQueue:
-    """The slots of one task, in order; substitutes come before what was not tried yet.
+    """Slots of one task in order; substitutes come before untried slots.
 
     Args:
         task: Key of the task.
-        level: Its level.
-        split: What the episodes are drawn from.
-        slots: The slots that are to be filled.
+        level: Level of the task.
+        split: Split of the episodes.
+        slots: Slots to fill.
         first_seed: Seed of slot 0.
-        seeds_of_slots: Of frozen episodes the seed of each slot; there are no substitutes then.
-        present: Seeds whose episode is there already.
+        seeds_of_slots: Seed of each slot for frozen episodes, which have no substitutes.
+        present: Seeds of existing episodes.
         history: Last attempts of earlier runs, by seed and success.
 
     Attributes:
-        succeeded: Attempts whose episodes are there, of earlier runs or of this one.
-        failed: Attempts that failed, in earlier runs or in this one.
-        ended: Attempts that ended in this run.
-        pending: Number of attempts that were handed out and have not ended.
+        succeeded: Successful attempts of all runs.
+        failed: Failed attempts of all runs.
+        ended: Finished attempts of this run.
+        pending: Number of running attempts.
     """
 
     task: str
@@ -61,12 +60,12 @@ class TaskQueue:
 
     @property
     def exhausted(self) -> bool:
-        """``True`` if so many attempts failed that more of them make no sense."""
+        """``True`` if too many attempts failed."""
         return len(self.failed) > max(MIN_FAILURES, len(self.slots))
 
     @property
     def complete(self) -> bool:
-        """``True`` if all episodes are there."""
+        """``True`` if all episodes exist."""
         return len(self.succeeded) == len(self.slots)
 
     def next(self) -> Attempt | None:
@@ -80,26 +79,26 @@ class TaskQueue:
                 return None
             present = attempt.seed in self.present
             ended = self.history.get((attempt.seed, present))
-            if ended is None:  # to be made, or to be entered into the manifest
+            if ended is None:  # to run, or to add to the manifest
                 self.pending += 1
                 return attempt
             self._sort(ended, attempt)
         return None
 
     def requeue(self, attempt: Attempt) -> None:
-        """Take an attempt back that came to no end."""
+        """Put back an attempt that did not finish."""
         self.pending -= 1
         self._requeued.appendleft(attempt)
 
     def finish(self, attempt: Attempt) -> None:
-        """Take note of an attempt that has ended; hashes of files are not kept."""
+        """Count a finished attempt; its hashes are dropped."""
         self.pending -= 1
         attempt = replace(attempt, files={})
         self.ended.append(attempt)
         self._sort(attempt, attempt)
 
     def _sort(self, ended: Attempt, attempt: Attempt) -> None:
-        """Count how the seed of an attempt of this run ended, now or in an earlier run."""
+        """Count the outcome of an attempt's seed, in this or an earlier run."""
         (self.succeeded if ended.success else self.failed).append(ended)
         if not ended.success and attempt.number + 1 < ATTEMPTS and not self.seeds_of_slots:
             self._requeued.append(self._attempt(attempt.slot, attempt.number + 1))
@@ -111,15 +110,15 @@ class TaskQueue:
 
 
 def next_attempt(queues: Iterable[TaskQueue]) -> Attempt | None:
-    """Return next attempt of the first task that has one, so that environments are kept long."""
+    """Return the next attempt of the first task that has one, so that environments are reused."""
     return next((attempt for queue in queues if (attempt := queue.next())), None)
 
 
 def read_history(root: Path, queues: Iterable[TaskQueue]) -> None:
-    """Give the queues what is there of their tasks.
+    """Read existing episodes and attempts of the tasks into their queues.
 
     Raises:
-        DatasetError: A line of the manifest cannot be read.
+        DatasetError: A line of the manifest is damaged.
         StorageError: A folder cannot be read.
     """
     by_task = {(queue.task, queue.split): queue for queue in queues}
@@ -136,7 +135,7 @@ def read_history(root: Path, queues: Iterable[TaskQueue]) -> None:
 
 
 def _seeds(folder: Path, split: str) -> set[int]:
-    """Return seeds of the episodes in a task's folder."""
+    """Return the seeds of the episodes in a task's folder."""
     name = re.compile(rf"{re.escape(split)}_(\d{{8,}})")
     with storage_errors(folder):
         try:

@@ -1,4 +1,4 @@
-"""Summary of a run of ``generate``, as a table or as JSON."""
+"""Summary of a run of ``generate``."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,33 +12,24 @@ from clevrskills.dataset_tools.generate.schedule import TaskQueue
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """Counts of one task, earlier runs included, and the cost in this run.
-
-    What is ``None`` has nothing to be computed from.
-    """
+    """Counts of one task over all runs, and costs of this run; ``None`` without data."""
 
     task: str
     level: str
-    episodes: int  # episodes that are there
+    episodes: int
     failures: int  # failed attempts
     kinds: Mapping[str, int]  # failed attempts by kind of failure
-    success_rate: float | None  # share of the attempts that succeeded
-    interval: tuple[float, float] | None  # 95 % Wilson interval of it
+    success_rate: float | None  # success rate of the attempts
+    interval: tuple[float, float] | None  # its 95 % Wilson interval
     mean_steps: float | None  # control steps per episode
-    cpu_s: float | None  # CPU-seconds per episode made in this run, failed attempts included
-    # CPU-seconds per control step of the episodes made in this run, failed attempts included
-    cpu_s_per_step: float | None
-    episodes_per_h: float | None  # episodes per hour while all workers were at this task
-    times_s: Mapping[str, float]  # CPU-seconds by phase of all attempts of this run
+    cpu_s: float | None  # CPU-seconds per episode, including failed attempts
+    cpu_s_per_step: float | None  # CPU-seconds per control step, including failed attempts
+    episodes_per_h: float | None  # episodes per hour with all workers on this task
+    times_s: Mapping[str, float]  # CPU-seconds by phase
 
 
 def summarize(queue: TaskQueue, workers: int) -> TaskSummary:
-    """Sum up one task.
-
-    Args:
-        queue: The task's queue, at the end of the run.
-        workers: Number of processes that made them.
-    """
+    """Return the summary of a task at the end of a run with some worker processes."""
     made, failures = len(queue.succeeded), len(queue.failed)
     times_s: Counter[str] = Counter()
     for attempt in queue.ended:
@@ -85,9 +76,7 @@ def table(summaries: Sequence[TaskSummary]) -> Table:
 
 
 def remarks(summaries: Sequence[TaskSummary]) -> str:
-    """Return the lines below the table: where the CPU time of this run went, and what kinds of
-    failures there are; empty if there is nothing to say.
-    """
+    """Return CPU time by phase and failures by kind as text, or an empty string."""
     times_s: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for summary in summaries:

@@ -1,4 +1,4 @@
-"""Generate worker: makes attempts at demonstrations."""
+"""Worker that records demonstrations."""
 
 import time
 from dataclasses import replace
@@ -40,15 +40,8 @@ from clevrskills.jobs.process_setup import (
 
 
 class GenerateWorker:
-    """Worker that makes attempts, one after the other; keeps the environment while the config stays
-    the same.
-
-    Args:
-        root: The dataset.
-        suite: Where environments come from.
-        header: Header of the dataset.
-        writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
-        frozen: Whether attempts are of the frozen episodes with their seeds.
+    """Worker that runs attempts, with ``frozen`` on the frozen episodes with their seeds, and keeps
+    the environment while the config stays the same.
     """
 
     def __init__(
@@ -65,13 +58,10 @@ class GenerateWorker:
         self._made: tuple[Env, EpisodeOracle, MomentRenderer | None] | None = None
 
     def __call__(self, attempt: Attempt) -> Attempt:
-        """Roll out one seed and keep the episode if it succeeds.
-
-        An episode that is there already, left by a worker that died before it could tell, is
-        entered as it is.
+        """Roll out one seed, and keep the episode if it succeeds or exists already.
 
         Raises:
-            ClevrSkillsError: It makes no sense to go on: no environment, or a full disk.
+            ClevrSkillsError: The environment cannot be built, or a write failed.
         """
         final = self._root / attempt.id
         if has_episode(final):
@@ -94,11 +84,11 @@ class GenerateWorker:
                 if done.success:
                     recorder.commit(success=True)
             except TakenError:
-                pass  # another worker, given up for dead, was quicker: it is the same episode
+                pass  # another worker, presumed dead, recorded the same episode
             except StorageError:
                 raise
             except Exception as error:
-                self._config = None  # what it left behind is not to be trusted
+                self._config = None  # do not reuse the environment
                 kind, reason = "crash", one_line(error)
                 steps, total_reward, times_s = len(recorder), 0.0, {}
         files = {} if kind else file_hashes(final)
@@ -132,7 +122,7 @@ class GenerateWorker:
         )
 
     def _start(self, attempt: Attempt) -> Start | str:
-        """Return the episode that an attempt is of, or why there is none."""
+        """Return the episode of an attempt, or the reason why there is none."""
         suite, header, seed = self._suite, self._header, attempt.seed
         if self._frozen:
             frozen = suite.frozen(attempt.task, attempt.split)
@@ -171,7 +161,7 @@ class GenerateWorker:
 def make_worker(
     root: Path, suite: Suite, header: Header, writer: str = "local", frozen: bool = False
 ) -> GenerateWorker:
-    """Return a worker in a process of its own, whose memory is kept small."""
+    """Return a worker after limiting the memory and threads of its process."""
     return_freed_memory()
     block_pandas_import()
     torch.set_num_threads(1)

@@ -1,1 +1,1 @@
-"""Recording of an episode: steps, labels, videos and their annotations."""
+"""Recording of episodes: steps, labels, videos and their annotations."""

@@ -1,9 +1,8 @@
-"""Annotations of images: boxes of objects, and how much of each is seen.
+"""Annotations of images: bounding boxes and visible shares of objects.
 
-Boxes come from projecting the triangles of the meshes, as the renderer does it: a pixel is covered
-if its middle is. The share that is seen comes from points spread over the surface: those that face
-the camera, each with the weight of the area that it stands for in the image, are looked up in the
-image's segmentation.
+Boxes come from projected triangles: like in the renderer, a pixel is covered if its center is.
+Visible shares come from surface points that face the camera, weighted by their area in the image
+and looked up in the segmentation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,40 +12,33 @@ from functools import lru_cache
 import numpy as np
 
 from clevrskills.assets import Shape
+from clevrskills.core.geometry import rotation_matrices_np
 from clevrskills.sim.cameras import NEAR_M, TABLE_ID, Camera, CameraImage, to_buffer
 from clevrskills.sim.render.raster import Corners, Faces, cut_off, extents, merged
 
 SAMPLES, CANDIDATES = 256, 768
-"""Surface points of an object, and from how many they are chosen."""
+"""Surface points of an object, and candidates from which they are chosen."""
 FACING_SHARE = 0.25
-"""Distance between points that face opposite ways, as half a share of the object's diagonal."""
+"""Half the distance of opposite normals in the choice of points, per diagonal of the object."""
 NEARER_M = 0.0015
-"""Margin by which something must be nearer than a point to hide it."""
+"""Margin by which an occluder must be nearer than a point."""
 NOT_IN_IMAGE = -1
 _R2 = (0.7548776662466927, 0.5698402909980532)
-"""Steps of an even sequence of points in the unit square (Roberts 2018, "R2")."""
+"""Steps of a low-discrepancy sequence in the unit square (Roberts 2018, "R2")."""
 
 
 @dataclass(frozen=True)
 class Sighting:
     """Visibility of K objects in a camera."""
 
-    # x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, of the whole object as if
-    # nothing hid it, cut off at the edges of the image; four times -1 for what is not in the image;
-    # (K, 4) int16
+    # unoccluded boxes in pixels, x_min, y_min, x_max, y_max, the maxima exclusive, clipped to the
+    # image; four times -1 outside the image; (K, 4) int16
     boxes: np.ndarray
-    # share of each one's silhouette that is seen: neither hidden nor outside the image; (K,)
-    # float32
-    visible: np.ndarray
+    visible: np.ndarray  # share of each silhouette, neither hidden nor outside; (K,) float32
 
 
 class Annotator:
-    """Annotator of images of some objects.
-
-    Args:
-        meshes: The objects.
-        cameras: The cameras by name.
-    """
+    """Annotator of camera images of objects."""
 
     def __init__(self, meshes: Sequence[Shape], cameras: Mapping[str, Camera]) -> None:
         self._cameras = dict(cameras)
@@ -57,7 +49,7 @@ class Annotator:
         corners = _padded([mesh.vertices for mesh in self._meshes])
         points, normals, areas = map(np.array, spread)
         self._faces = Faces(self._meshes)
-        # all is done at once for every object before every camera: row c K + k, R = C K rows
+        # all objects in all cameras at once: row c K + k, R = C K rows
         rows = (len(cameras), 1, 1)
         self._corners = corners.shape[1]
         self._vertices = np.tile(np.concatenate((corners, points), axis=1), rows)  # (R, V + S, 3)
@@ -70,12 +62,7 @@ class Annotator:
         self._size = np.repeat(sizes, self._count, axis=0)  # (R, 2)
 
     def look(self, poses: np.ndarray, views: Mapping[str, CameraImage]) -> dict[str, Sighting]:
-        """Annotate the images of a moment.
-
-        Args:
-            poses: World positions and quaternions w, x, y, z of the objects, (K, 7).
-            views: What each of the cameras sees; body k is object k.
-        """
+        """Annotate the camera images of a state, given the poses (K, 7) of the objects."""
         if not self._count:
             nothing = Sighting(np.zeros((0, 4), np.int16), np.zeros(0, np.float32))
             return dict.fromkeys(self._cameras, nothing)
@@ -89,11 +76,11 @@ class Annotator:
         boxes = self._boxes(turned, moved, pixels[first], ~ahead[first].all(1))
         lens = -np.matmul(moved[:, None], turned)[:, 0]  # in the frames of the objects
         facing = np.matmul(self._normals, lens[:, :, None])[..., 0] - self._offsets
-        # in the image, up to a factor, of what each point stands for
+        # area in the image that each point represents, up to a factor
         away = depth[rest]
         areas = self._areas * np.maximum(facing, 0.0) * ahead[rest] / (away * away * away)
         visible = self._visible(pixels[rest], away, areas, views)
-        visible[boxes[:, 0] == NOT_IN_IMAGE] = 0.0  # less than reaches the middle of a pixel
+        visible[boxes[:, 0] == NOT_IN_IMAGE] = 0.0  # covers no center of a pixel
         cut = range(0, len(boxes), self._count)
         return {
             name: Sighting(boxes[k : k + self._count], visible[k : k + self._count])
@@ -104,7 +91,7 @@ class Annotator:
         self, turned: np.ndarray, moved: np.ndarray, pixels: np.ndarray, behind: np.ndarray
     ) -> np.ndarray:
         low, high = extents(pixels, self._faces)
-        for row in np.flatnonzero(behind):  # some of the object is not before the camera
+        for row in np.flatnonzero(behind):  # the object is partly behind the camera
             mesh = self._meshes[row % self._count]
             rest = cut_off(mesh.vertices @ turned[row].T + moved[row], mesh.faces)
             low[row] = high[row] = 0
@@ -132,7 +119,7 @@ class Annotator:
             labels.append(view.labels[view.numbers.reshape(-1)[where].astype(np.intp)])
             buffer.append(view.buffer.reshape(-1)[where])
         owner, own = np.concatenate(labels), np.tile(np.arange(1, 1 + self._count), len(views))
-        # at an edge the middle of a pixel may show what is behind the object
+        # at an edge the center of a pixel may show the background
         nearest = to_buffer(np.maximum(depth - NEARER_M, NEAR_M))
         nearer = np.concatenate(buffer) < nearest
         hidden = nearer & (owner != own[:, None]) & (owner != 0) & (owner != TABLE_ID)
@@ -143,34 +130,26 @@ class Annotator:
 def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rotations (C K, 3, 3) and translations (C K, 3) from objects to cameras (C, 3, 4)."""
     poses = np.asarray(poses, dtype=np.float64)
-    w, x, y, z = poses[:, 3:].T
-    rotation = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
     turn, shift = extrinsics[:, None, :, :3], extrinsics[:, None, :, 3]
-    turned = turn @ rotation.transpose(2, 0, 1)
+    turned = turn @ rotation_matrices_np(poses[:, 3:])
     moved = np.matmul(turn, poses[:, :3, None])[..., 0] + shift
     return turned.reshape(-1, 3, 3), moved.reshape(-1, 3)
 
 
 def _padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return arrays (n, 3) as one (K, N, 3), their first rows repeated."""
+    """Return arrays (n, 3) as one (K, N, 3), padded with their first rows."""
     most = max((len(array) for array in arrays), default=0)
     return np.array([np.concatenate((a, np.repeat(a[:1], most - len(a), 0))) for a in arrays])
 
 
 @lru_cache(maxsize=256)
 def _spread(mesh: Shape) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mesh with each corner once, and points (S, 3) spread over its surface with normals
-    (S, 3) and areas (S,) that they stand for.
+    """Return the mesh without duplicate corners, and surface points (S, 3) with normals (S, 3) and
+    represented areas (S,).
     """
     corners = merged(mesh)
     points, normals, area_m2 = _surface_points(corners)
-    # each next one is the farthest from all before, in place and direction
+    # farthest point sampling in position and normal
     reach_m = float(np.linalg.norm(np.ptp(points, axis=0)))
     places = np.column_stack((points, FACING_SHARE * reach_m * normals))
     chosen, nearest = np.zeros(SAMPLES, np.intp), np.zeros(len(places), np.intp)

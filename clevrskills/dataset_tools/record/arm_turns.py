@@ -1,4 +1,4 @@
-"""Recorder of an arm's episode control step by control step, and turn by turn."""
+"""Recorder of an arm's control steps and turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clevrskills.dataset_tools.record.turns import TurnLog
 
 @dataclass
 class StepLabels:
-    """Labels of a control step of a turn, see :class:`~clevrskills.core.suite.Labels`."""
+    """Labels of a control step, see :class:`~clevrskills.core.suite.Labels`."""
 
     subtask: str
     step: str
@@ -31,19 +31,8 @@ class StepLabels:
 
 
 class ArmTurnRecorder(Recorder):
-    """Recorder of one episode of turns that take many control steps each: what a
-    :class:`~clevrskills.dataset_tools.record.recorder.Recorder` writes, and the table of turns.
-
-    Args:
-        root: The dataset.
-        config: What is filmed, and what the environment was made from.
-        episode: The episode.
-        suite: Where the environment is from.
-        interface: What the turns are taken by.
-        views: Names of the views that are kept at each turn.
-        images: Which of them the environment shows as images.
-        film: What films; ``None``: only numbers are recorded, and views.
-        writer: Who writes, for what is left of interrupted writers.
+    """Recorder of an episode whose turns take many control steps: adds the table of turns, with
+    ``views``, to a :class:`~clevrskills.dataset_tools.record.recorder.Recorder`.
     """
 
     def __init__(
@@ -61,7 +50,7 @@ class ArmTurnRecorder(Recorder):
         super().__init__(root, config, episode, suite, film, writer, interface)
         self.log = TurnLog(suite, interface, views, images, self.times_s)
         self._has_images = bool(images)
-        self._refused: Counter[int] = Counter()  # turns by the sub-goal that they were for
+        self._refused: Counter[int] = Counter()  # failed turns by subgoal
         self._labels = StepLabels("", "", -1, "", "", "", 0)
 
     def start(self, env: RecordableEnv, limit: int) -> None:
@@ -70,10 +59,7 @@ class ArmTurnRecorder(Recorder):
         self.log.look(env)
 
     def begin(self, env: RecordableEnv, action: Any, oracle: Labels) -> None:
-        """Take note of what a turn that is about to be taken is for.
-
-        What the oracle does not say itself is told by the goal: the first leaf that is open.
-        """
+        """Set the labels of the next turn; by default the subgoal is the first open leaf."""
         subgoal, predicate, subtask = oracle.subgoal, oracle.predicate, oracle.subtask
         attempt = oracle.attempt
         if subgoal < 0:
@@ -97,7 +83,7 @@ class ArmTurnRecorder(Recorder):
         super().record(env, step.action, labels, step)
 
     def record(self, env: RecordableEnv, action: Any, oracle: Labels, turn: Turn) -> None:  # type: ignore[override]
-        """Record a turn that was just taken, after its control steps."""
+        """Record a turn after its control steps."""
         labels = self._labels
         start = self.log.rows[-1]["step_stop"] if self.log.rows else 0
         if not turn.ok:
@@ -106,7 +92,7 @@ class ArmTurnRecorder(Recorder):
         self.log.add(env, action, labels, turn, self._pose(action, oracle))
 
     def _pose(self, action: Any, oracle: Labels) -> Any:
-        """Pick and place in the world, where the oracle, or the action itself, says them."""
+        """Return pick and place in the world, if oracle or action has them."""
         pose = getattr(oracle, "pose", None)
         spec = self.interface.spec
         in_world = spec.get("frame") == "world" and spec.get("shape") == [6]

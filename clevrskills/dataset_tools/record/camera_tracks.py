@@ -1,7 +1,6 @@
-"""Camera tracks: the images of an episode, as videos with annotations and one by one.
+"""Camera tracks: videos, their annotations and single images of an episode.
 
-It is made from recorded numbers alone, so it is the same whether an episode is filmed while it
-happens or later.
+They depend on recorded numbers only, so rendering during the episode or later gives the same files.
 """
 
 import re
@@ -30,23 +29,14 @@ _WRITERS: dict[str, tuple[type[VideoWriter], str]] = {
     "depth": (DepthWriter, "depth_mm"),
     "segmentation": (SegmentationWriter, "segmentation"),
 }
-"""Writer of each kind of video, and the part of a view that it is."""
+"""Writer of each kind of video, and its attribute of a camera image."""
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-"""A single image in a table."""
+"""Type of images in tables."""
 
 
 class CameraTracks:
-    """Camera tracks of one episode, filmed into its directory state by state; a state is drawn
-    while the simulation goes on, and encoded while the next one is drawn.
-
-    Args:
-        directory: Directory of the episode, being written.
-        film: Draws the images.
-        scene: Description of the scene.
-        fps: Frames per second.
-        config: Whether depth, and what each pixel shows, is filmed too.
-        keystep_camera: Name of the camera that takes the images of key-steps.
-        times_s: CPU time spent is added to its ``render`` and ``encode``.
+    """Writer of the camera tracks of one episode; a state is rendered during the next control step,
+    and encoded while the next one is rendered. CPU times are added to ``times_s``.
     """
 
     def __init__(
@@ -63,22 +53,22 @@ class CameraTracks:
         filmed = {"video": True, "depth": config.depth, "segmentation": config.segmentation}
         self._kinds = [kind for kind in _WRITERS if filmed[kind]]
         self._keystep_camera, self._times_s = keystep_camera, times_s
-        self._views: Mapping[str, CameraImage] = {}  # of the last state only
+        self._views: Mapping[str, CameraImage] = {}  # of the last state
         self._videos: dict[str, VideoWriter] = {}
         self._images: dict[str, bytes] = {}
         self._rows: dict[str, list[np.ndarray]] = {}
-        self._drawn: np.ndarray | None = None  # poses of the state that is being drawn
+        self._drawn: np.ndarray | None = None  # poses of the state being rendered
         self._others_s = _cpu_s_of_other_threads()
         with cpu_timer(times_s, "render"):
             self._annotator = Annotator(film.open(scene), film.cameras)
 
     def add(self, qpos: np.ndarray, object_poses: np.ndarray, textures: Mapping[str, str]) -> None:
-        """Film a state.
+        """Start to render a state.
 
         Args:
             qpos: Joint angles (n,).
             object_poses: Positions and quaternions w, x, y, z, (K, 7).
-            textures: Textures that objects show in place of their own, by key.
+            textures: Replaced textures of objects, by key.
         """
         poses = self._wait()
         with cpu_timer(self._times_s, "render"):
@@ -88,7 +78,7 @@ class CameraTracks:
             self._write(poses)
 
     def _wait(self) -> np.ndarray | None:
-        """Wait for the state that is being drawn, if any; return its poses."""
+        """Wait for the state being rendered, if any; return its poses."""
         poses, self._drawn = self._drawn, None
         if poses is not None:
             with cpu_timer(self._times_s, "render"):
@@ -96,7 +86,7 @@ class CameraTracks:
         return poses
 
     def _complete(self) -> None:
-        """Take in the state that was filmed last."""
+        """Finish the last state."""
         if (poses := self._wait()) is not None:
             self._write(poses)
 
@@ -122,15 +112,15 @@ class CameraTracks:
                     self._videos[file].write(image)
 
     def keep(self, index: int) -> str | None:
-        """Keep an image of the state filmed last as key-step ``index``; returns its name, ``None``
-        if the camera that takes it is off.
+        """Store the last state's image as key-step ``index``; return its name, ``None`` without the
+        camera.
         """
         self._complete()
         view = self._views.get(self._keystep_camera)
         return None if view is None else self._keep(f"keysteps/{index:02d}", view.color)
 
     def keep_prompt(self, prompt: Mapping[str, Any]) -> dict[str, str]:
-        """Keep the images of a prompt, given as JSON data; returns names by placeholder."""
+        """Store the images of a prompt, given as JSON data; return their names by placeholder."""
         with cpu_timer(self._times_s, "render"):
             images = self._film.prompt_images(prompt)
         names = {key: "_".join(re.findall(r"[A-Za-z0-9]+", key)) for key in images}
@@ -139,16 +129,16 @@ class CameraTracks:
     def _keep(self, name: str, pixels: np.ndarray) -> str:
         with cpu_timer(self._times_s, "encode"):
             image = encode_image(pixels[..., :3], "JPEG", quality=92, subsampling=0)
-            self._images[name] = image  # a quarter of a PNG
+            self._images[name] = image
         return name
 
     def close(
         self, others: Mapping[str, bytes], info: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Complete the files; returns the metadata of each camera.
+        """Complete the files; return the metadata of each camera.
 
         Args:
-            others: Other images to keep, encoded, by name.
+            others: Other encoded images to store, by name.
             info: Task, split and seed of the episode.
         """
         self._complete()
@@ -177,7 +167,7 @@ class CameraTracks:
         }
 
     def abandon(self) -> None:
-        """Release the files without caring for their content."""
+        """Close the files without completing them."""
         self._wait()
         for video in self._videos.values():
             video.abandon()
@@ -186,13 +176,7 @@ class CameraTracks:
 def write_images(
     directory: Path, images: Mapping[str, bytes], info: Mapping[str, Any] | None = None
 ) -> None:
-    """Write single images, encoded, by name.
-
-    Args:
-        directory: Where.
-        images: The files of the images.
-        info: Task, split and seed of the one episode that they are of, if they are of one.
-    """
+    """Write encoded images by name; ``info`` has task, split and seed of their episode."""
     kinds = {b"\xff\xd8": "jpg", b"\x89P": "png", b"II": "tif", b"RI": "webp"}
     rows = [{"bytes": d, "path": f"{name}.{kinds[d[:2]]}"} for name, d in images.items()]
     names = pa.array(list(images), pa.string())
@@ -203,7 +187,7 @@ def write_images(
 
 @contextmanager
 def cpu_timer(times_s: dict[str, float], phase: str) -> Iterator[None]:
-    """Add the CPU time of this thread for what is done inside to a phase."""
+    """Add the CPU time of this thread to a phase."""
     start = time.thread_time()
     try:
         yield
@@ -212,5 +196,5 @@ def cpu_timer(times_s: dict[str, float], phase: str) -> Iterator[None]:
 
 
 def _cpu_s_of_other_threads() -> float:
-    """Return the CPU time of all but this thread so far: of those that draw, without a GPU."""
+    """Return the CPU time of the other threads, which render without a GPU."""
     return time.process_time() - time.thread_time()

@@ -1,4 +1,4 @@
-"""Columns of tables."""
+"""Columns of the tables of episodes."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -10,7 +10,7 @@ import pyarrow as pa
 from clevrskills.core.episode import episode_id
 
 OWNER = {**{"episode": pa.string(), "task": pa.string(), "split": pa.string()}, "seed": pa.int64()}
-"""Columns that say what a row is of, the same in all rows of an episode; see :func:`owner`."""
+"""Columns that identify the episode of a row; see :func:`owner`."""
 _PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
 _TYPES = {
     "step": pa.int32(),
@@ -23,12 +23,8 @@ _TYPES = {
 
 
 def vectors(rows: Sequence[np.ndarray], varies: bool = False) -> pa.Array:
-    """Return a column of vectors (n,).
-
-    Args:
-        rows: Vectors of one length.
-        varies: Whether other episodes have vectors of another length; their tables can be read as
-            one only if the type does not tell it.
+    """Return a column of vectors (n,) of one length; with ``varies`` its type does not depend on
+    that length, so that tables of episodes with other lengths can be concatenated.
     """
     flat, size = pa.array(np.concatenate(rows)), len(rows[0])
     if not varies:
@@ -38,15 +34,8 @@ def vectors(rows: Sequence[np.ndarray], varies: bool = False) -> pa.Array:
 
 
 def segments(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
-    """Return runs of equal rows.
-
-    Args:
-        rows: One entry for each control step.
-        by: Names of the values that are the same throughout a run.
-
-    Returns:
-        For each run ``start``, ``stop`` (exclusive), and the values that are the same in all its
-        rows.
+    """Return runs of rows with equal values of the keys ``by``: ``start``, ``stop`` (exclusive),
+    and all values that are constant in the run.
     """
     runs, start = [], 0
     for _, group in groupby(rows, key=lambda row: [row[name] for name in by]):
@@ -67,20 +56,20 @@ def measured(value: np.ndarray, flag: bool) -> Any:
 
 
 def owner(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns :data:`OWNER` of the rows of the episode that ``info`` describes."""
+    """Return the values of the columns :data:`OWNER` for an episode."""
     of = {name: info[name] for name in ("task", "split", "seed")}
     return {"episode": episode_id(**of), **of}
 
 
 def owned(columns: Mapping[str, pa.Array], info: Mapping[str, Any]) -> pa.Table:
-    """Return the table of columns of one length, behind those of :func:`owner`."""
+    """Return a table of the columns of :func:`owner` and further ones."""
     rows = len(next(iter(columns.values())))
     whose = {name: pa.array([of] * rows, OWNER[name]) for name, of in owner(info).items()}
     return pa.table({**whose, **columns})
 
 
 def steps_table(rows: list[dict[str, Any]], info: Mapping[str, Any]) -> pa.Table:
-    """Return one row per control step, each with what it is of."""
+    """Return the table of control steps."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     return owned(
         {

@@ -1,4 +1,4 @@
-"""Recorder: writes one episode while it happens, in the files of ``docs/datasets.md``."""
+"""Recorder of an episode in the files described in ``docs/datasets.md``."""
 
 import functools
 import re
@@ -37,16 +37,8 @@ _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 
 class Recorder(EpisodeRecorder):
-    """Recorder of an episode of an arm, control step by control step.
-
-    Args:
-        root: The dataset.
-        config: What the environment was made from.
-        episode: The episode.
-        suite: Where the environment is from.
-        film: What films; ``None``: only numbers are recorded.
-        writer: Who writes, for what is left of interrupted writers.
-        interface: What the oracle acts by; ``None``: what makes one control step each.
+    """Recorder of the control steps of an arm; without ``film`` no images are recorded, and by
+    default ``interface`` is that of single control steps.
     """
 
     def __init__(
@@ -80,7 +72,6 @@ class Recorder(EpisodeRecorder):
         return len(self._rows)
 
     def start(self, env: RecordableEnv, limit: int) -> None:
-        """Record the state after the reset, the prompt, the goal and the scene."""
         self._words = functools.cache(env.prompt.plain)
         scene, described = env.scene_description(), self._described(env)
         if self._film is not None:
@@ -105,7 +96,7 @@ class Recorder(EpisodeRecorder):
         self._add_keystep(subgoal=None)
 
     def record(self, env: RecordableEnv, action: np.ndarray, oracle: Labels, step: Step) -> None:
-        """Record a control step that was just made."""
+        """Record a control step."""
         before, now = self._subgoal, int(oracle.subgoal)
         if before >= 0 and (now > before or now < 0):
             self._add_keystep(before)
@@ -136,7 +127,7 @@ class Recorder(EpisodeRecorder):
         self.give_up(oracle.failed)
 
     def give_up(self, runs: Iterable[tuple[int, int]]) -> None:
-        """Note which runs of control steps, start and stop, came to nothing."""
+        """Mark runs of control steps, start and stop, as failed."""
         self._failed += runs
 
     def commit(self, success: bool) -> Path:
@@ -161,11 +152,11 @@ class Recorder(EpisodeRecorder):
             return self._directory.commit()
 
     def _other_images(self) -> Mapping[str, bytes]:
-        """Return images to keep that are not filmed, encoded, by name."""
+        """Return further encoded images to store, by name."""
         return {}
 
     def _write_more(self, path: Path) -> None:
-        """Write what else there is of the episode into its directory."""
+        """Write further files into the directory of the episode."""
 
     def discard(self) -> None:
         if self._tracks:
@@ -174,7 +165,7 @@ class Recorder(EpisodeRecorder):
         super().discard()
 
     def _observe(self, env: RecordableEnv) -> None:
-        """Take in the current state, and film it."""
+        """Record the current state."""
         with cpu_timer(self.times_s, "write"):
             self._states.append(np.array(env.get_state()).reshape(-1))
             proprioception = env.proprioception()
@@ -188,14 +179,14 @@ class Recorder(EpisodeRecorder):
             self._tracks.add(np.asarray(proprioception["qpos"]), poses, textures)
 
     def _add_keystep(self, subgoal: int | None) -> None:
-        """Note that a leaf of the goal tree was newly reached, or that this is the start."""
+        """Record the start, or that a leaf of the goal tree was newly achieved."""
         index, step = len(self._keysteps), len(self._rows)
         image = self._tracks.keep(index) if self._tracks else None
         keystep = {"index": index, "step": step, "subgoal": subgoal, "image": image}
         self._keysteps.append(keystep)
 
     def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is known only at the end."""
+        """Return the metadata known at the end."""
         names = ("subgoal", "predicate", "skill", "attempt", "failed")
         poses = self._measured.pop("object_poses")
         return {
@@ -220,7 +211,7 @@ class Recorder(EpisodeRecorder):
         }
 
     def _watched(self) -> dict[str, Any]:
-        """Return failure events, and measures of the arm's movement, if there is a watcher."""
+        """Return failure events and measures of the trajectory, if there is a watcher."""
         if self._watcher is None:
             return {}
         self._watcher.finish()
@@ -238,12 +229,12 @@ class Recorder(EpisodeRecorder):
 
 
 def write_info(directory: Path, info: Mapping[str, Any]) -> None:
-    """Write what is said once of an episode."""
+    """Write ``episode.json``."""
     (directory / EPISODE_FILE).write_text(to_json(info, indent=1) + "\n", encoding="utf-8")
 
 
 def _objects(bodies: Iterable[Mapping[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the description of each body; those that the texts name play a part in the task."""
+    """Return the description of each body; those named by the texts have the role ``goal``."""
     named = {key for text in texts for key in _PLACEHOLDER.findall(text)}
     return [
         {

@@ -1,4 +1,4 @@
-"""Rollout of an oracle, recorded; and what all recorders of episodes have in common."""
+"""Recorded rollout of an oracle, and base class of recorders."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -17,23 +17,16 @@ _RECORDING = ("render", "encode", "write")
 
 
 class EpisodeRecorder(ABC):
-    """Recorder of one episode into ``<root>/<task>/<split>_<seed>``, which appears with
-    :meth:`commit`; used as a context manager, what was not committed is removed.
-
-    Args:
-        root: The dataset.
-        config: What the environment was made from.
-        episode: The episode.
-        interface: What the oracle acts by.
-        writer: Who writes, for what is left of interrupted writers.
+    """Recorder of one episode, which :meth:`commit` moves to ``<root>/<task>/<split>_<seed>``; as a
+    context manager it removes an episode that was not committed.
 
     Attributes:
-        times_s: CPU time by phase, so far: ``reset``, ``plan`` (the oracle), ``physics`` (control
-            steps, goal and reward), ``render`` (images and their annotations), ``encode`` (videos
-            and single images), ``write`` (all else).
+        times_s: CPU time by phase: ``reset``, ``plan`` (oracle), ``physics`` (control steps, goal
+            and reward), ``render`` (images and annotations), ``encode`` (videos and images),
+            ``write`` (all else).
 
     Raises:
-        StorageError: The disk refused, here or in any method.
+        StorageError: A write failed, here or in any method.
     """
 
     def __init__(
@@ -52,7 +45,7 @@ class EpisodeRecorder(ABC):
         self.discard()
 
     def _described(self, env: Env) -> dict[str, Any]:
-        """Return what ``episode.json`` says first of every episode, which has just begun."""
+        """Return the metadata common to all episodes, after the reset."""
         config, prompt = self.config, env.prompt
         return {
             "task": config.task,
@@ -72,53 +65,40 @@ class EpisodeRecorder(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Return the number of turns, or of control steps, recorded so far."""
+        """Return the number of recorded turns or control steps."""
 
     @abstractmethod
     def start(self, env: Any, limit: int) -> None:
-        """Record the start of the episode; ``limit`` is that of turns."""
+        """Record the start of the episode; ``limit`` is the limit of turns."""
 
     def begin(self, env: Any, action: Any, oracle: Labels) -> None:  # noqa: B027
-        """Take note of the labels of a turn that is about to be taken."""
+        """Set the labels of the next turn."""
 
     def record_step(self, env: Any, step: Step) -> None:  # noqa: B027
         """Record a control step of the turn."""
 
     @abstractmethod
     def record(self, env: Any, action: Any, oracle: Labels, turn: Turn) -> None:
-        """Record a turn that was just taken.
-
-        Args:
-            env: The environment, after the turn.
-            action: The action.
-            oracle: What gave it, with its labels.
-            turn: What came of it.
-        """
+        """Record a turn, given the environment after it, the action, its labels and outcome."""
 
     def end(self, oracle: EpisodeOracle) -> None:  # noqa: B027
-        """Take note of what the oracle says of the whole episode."""
+        """Record the oracle's labels of the whole episode."""
 
     @abstractmethod
     def commit(self, success: bool) -> Path:
-        """Complete the files and move the episode into place; returns its directory."""
+        """Complete the files and move the episode into place; return its directory."""
 
     def discard(self) -> None:
-        """Remove what was written; does nothing after :meth:`commit`."""
+        """Remove the files, if they were not committed."""
         self._directory.discard()
 
 
 class RecordedRollout(Rollout):
-    """A rollout whose turns and control steps are recorded.
-
-    Args:
-        env: The environment; the recorder's episode has just begun.
-        oracle: The oracle that acts in it.
-        recorder: The recorder.
-        limit: Limit of turns; ``None``: that of the episode.
+    """Rollout whose turns and control steps are recorded.
 
     Attributes:
-        reason: Why the episode failed; empty on success.
-        kind: Kind of that failure, see :mod:`clevrskills.dataset_tools.manifest`.
+        reason: Reason of a failure; empty on success.
+        kind: Kind of the failure, see :mod:`clevrskills.dataset_tools.manifest`.
     """
 
     reason = kind = ""
@@ -131,7 +111,7 @@ class RecordedRollout(Rollout):
         self._oracle, self._recorder = oracle, recorder
 
     def record(self) -> None:
-        """Let the oracle act until success, failure or the limit, and record it."""
+        """Run the oracle until success, failure or the limit."""
         self._recorder.start(self.env, self.limit)
         self.reason, self.kind = self.run(self._act, self._add)
         self._recorder.end(self._oracle)
@@ -161,16 +141,9 @@ class RecordedRollout(Rollout):
 def rollout(
     env: Env, oracle: EpisodeOracle, recorder: EpisodeRecorder, limit: int | None = None
 ) -> RecordedRollout:
-    """Run the oracle through the recorder's episode until success, failure or the limit.
+    """Return the rollout of an oracle in the recorder's episode; the caller commits it.
 
-    Args:
-        env: The environment.
-        oracle: The oracle that acts in it.
-        recorder: The recorder; committing is left to the caller.
-        limit: Limit of turns; ``None``: that of the episode.
-
-    Returns:
-        The rollout. A skill that gives up is a failure with its reason, not an exception.
+    A skill that gives up is a failure with a reason, not an exception.
     """
     with cpu_timer(recorder.times_s, "reset"):
         env.reset(options={"episode": recorder.episode})

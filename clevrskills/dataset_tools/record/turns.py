@@ -1,4 +1,4 @@
-"""Recorder of an episode turn by turn, one row for each; see :mod:`.arm_turns` for arms."""
+"""Recorder of the turns of an episode; see :mod:`.arm_turns` for arms."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -51,19 +51,11 @@ COLUMNS = {
 
 
 class TurnLog:
-    """The turns of an episode and what was seen before each, while it happens.
-
-    Args:
-        suite: Where the environment is from.
-        interface: What the turns are taken by.
-        views: Names of the views that are kept.
-        images: Which of them are images of cameras.
-        times_s: CPU time spent is added to its ``render`` and ``encode``.
+    """Log of turns with the observations before each; adds CPU times to ``times_s``.
 
     Attributes:
-        rows: A row for each turn so far, without what it is of.
-        seen: What is seen now, and the state if it is one of symbols, all as JSON.
-        images: The images, encoded, by name; each once.
+        rows: Row of each turn, without the columns of :func:`~.columns.owner`.
+        seen: Current views, and the state of a symbolic world, as JSON.
     """
 
     def __init__(
@@ -82,11 +74,11 @@ class TurnLog:
 
     @property
     def images(self) -> dict[str, bytes]:
-        """See the class."""
+        """Encoded images by name, without duplicates."""
         return {name: data for data, name in self._names.items()}
 
     def look(self, env: Env) -> None:
-        """Take in what is seen."""
+        """Record the current views."""
         with cpu_timer(self._times_s, "render"):
             shown = look(env, self._views, self._cameras)
         names, texts = {}, {}
@@ -102,9 +94,7 @@ class TurnLog:
     def add(
         self, env: Env, action: Any, labels: Labels, turn: Turn, pose: Sequence[float] | None = None
     ) -> None:
-        """Add a turn that was just taken, see :meth:`TurnRecorder.record`; ``pose``: of the
-        pick and of the place, in the world, (6,).
-        """
+        """Add a turn; ``pose`` is (6,), that of pick and place in the world."""
         start = self.rows[-1]["step_stop"] if self.rows else 0
         self.rows.append(
             {
@@ -126,13 +116,13 @@ class TurnLog:
         self.look(env)
 
     def write(self, path: Path, info: Mapping[str, Any]) -> None:
-        """Write the table into the directory of the episode that ``info`` describes."""
+        """Write the table into the directory of an episode."""
         rows = [{**owner(info), **row} for row in self.rows]
         table = pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items())))
         pq.write_table(table, path / TURNS_FILE, compression="zstd")
 
     def start_facts(self, episode: Episode, limit: int) -> dict[str, Any]:
-        """Return what ``episode.json`` has of an episode of turns alone."""
+        """Return the metadata specific to episodes of turns."""
         return {
             "suite": path_of(self._suite),
             "limit": limit,
@@ -142,17 +132,7 @@ class TurnLog:
 
 
 class TurnRecorder(EpisodeRecorder):
-    """Recorder of an episode of turns of a world of symbols.
-
-    Args:
-        root: The dataset.
-        config: What the environment was made from; its ``cameras`` are the views that are images.
-        episode: The episode.
-        suite: Where the environment is from.
-        interface: What the turns are taken by.
-        views: Names of the views that are recorded.
-        writer: Who writes, for what is left of interrupted writers.
-    """
+    """Recorder of an episode of a symbolic world; ``config.cameras`` are the image views."""
 
     def __init__(
         self,
@@ -171,7 +151,6 @@ class TurnRecorder(EpisodeRecorder):
         return len(self.log.rows)
 
     def start(self, env: Env, limit: int) -> None:
-        """Record the views after the reset, the prompt, the goal and the episode."""
         described = self._described(env)
         self._info = {
             **described,
@@ -220,7 +199,7 @@ class TurnRecorder(EpisodeRecorder):
 
 
 def turn_facts(env: Env, turn: Turn, interface: Interface) -> dict[str, Any]:
-    """Return what is recorded of the result of a turn, by column."""
+    """Return the columns with the outcome of a turn."""
     holds, terms = status(env)
     return {
         "ok": turn.ok,
@@ -235,7 +214,7 @@ def turn_facts(env: Env, turn: Turn, interface: Interface) -> dict[str, Any]:
 
 
 def status(env: Env) -> tuple[list[bool], list[float]]:
-    """Return which of the nodes of the goal hold, and their rewards."""
+    """Return for each node of the goal whether it holds, and its reward."""
     if isinstance(env, RecordableEnv):
         holds, terms = env.goal_status()
         return [bool(value) for value in holds], [float(value) for value in terms]
@@ -244,8 +223,8 @@ def status(env: Env) -> tuple[list[bool], list[float]]:
 
 
 def look(env: Env, views: Sequence[str], images: Sequence[str]) -> Mapping[str, Any]:
-    """Return views by name, in this order: images (H, W, 3) uint8 as :meth:`capture` gives them, or
-    what the environment's ``look`` says.
+    """Return views by name: images (H, W, 3) uint8 of ``capture``, others of the environment's
+    ``look``.
     """
     others = [view for view in views if view not in images]
     shown = {**(env.capture() if images else {}), **(env.look(others) if others else {})}
@@ -253,14 +232,14 @@ def look(env: Env, views: Sequence[str], images: Sequence[str]) -> Mapping[str, 
 
 
 def state_json(env: Env) -> str:
-    """Return the state of a world of symbols as JSON; empty: it is recorded by control steps."""
+    """Return the state of a symbolic world as JSON; empty for arms."""
     if isinstance(env, RecordableEnv):
         return ""
     return json.dumps(np.asarray(env.get_state()).tolist())
 
 
 def encoded(pixels: np.ndarray) -> bytes:
-    """Encode an image (H, W, 3) uint8 as PNG, numbers (H, W) float32 as TIFF, both without loss."""
+    """Return an image (H, W, 3) uint8 as PNG, numbers (H, W) float32 as lossless TIFF."""
     if pixels.dtype == np.uint8:
         return encode_image(pixels[..., :3], "PNG")
     return encode_image(pixels, "TIFF", compression="tiff_deflate")

@@ -1,4 +1,4 @@
-"""``clevrskills render``: films of recorded episodes by any cameras, as if made at once."""
+"""``clevrskills render``: videos of recorded episodes by any cameras."""
 
 from __future__ import annotations
 
@@ -21,23 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class RenderArgs(WorkerArgs, CameraArgs):
-    """Film the recorded states of a dataset into a new one; running it again continues."""
+    """Render the recorded states of a dataset into a new one; running it again continues."""
 
     dataset: Positional[Path]
-    """Folder of the dataset; it may have been made without cameras."""
+    """Folder of the dataset, recorded with or without cameras."""
     out: Path
     """Folder of the new dataset."""
 
 
 def render(args: RenderArgs, suite: Suite | None = None) -> int:
-    """Film the episodes.
-
-    Returns:
-        Exit code: 0 if all is filmed, 130 after Ctrl-C.
+    """Render the episodes; return the exit code.
 
     Raises:
-        ClevrSkillsError: Bad arguments, a full disk, an episode that cannot be filmed; what was
-            finished is kept.
+        ClevrSkillsError: Bad arguments, a full disk, or an episode that cannot be rendered;
+            finished episodes are kept.
     """
     from clevrskills.dataset_tools.dataset import Dataset
 
@@ -45,7 +42,7 @@ def render(args: RenderArgs, suite: Suite | None = None) -> int:
     source = suite or (episode.suite if episode else load_suite())
     if episode and not episode.has_steps:
         raise ClevrSkillsError(
-            f"{args.dataset} records no arm that could be filmed: name one of control steps"
+            f"{args.dataset} has no control steps of an arm to render: name another dataset"
         )
     config = _check(args, source)
     return write_into(args.out, lambda _: _render(args, config, source))
@@ -64,19 +61,23 @@ def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     check_names(camera=(chosen, known))
     header = Header.read(args.dataset)
     if args.out.resolve() == args.dataset.resolve():
-        raise ClevrSkillsError("--out must be another folder than that of the dataset")
+        raise ClevrSkillsError("--out must differ from the folder of the dataset")
     filmed = args.filmed(chosen, known)
     replace(header, **filmed).open(args.out)
     return EnvConfig("", robot=header.robot, **filmed)
 
 
 def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:
-    """Film what is missing."""
+    """Render the missing episodes."""
     from clevrskills.dataset_tools.dataset import Dataset
-    from clevrskills.dataset_tools.manifest import Manifest, read_manifest
-    from clevrskills.dataset_tools.render.worker import RenderQueue, RenderWorker
+    from clevrskills.dataset_tools.manifest import Attempt, Manifest, read_manifest
+    from clevrskills.dataset_tools.render.worker import RenderWorker
     from clevrskills.dataset_tools.storage import has_episode
-    from clevrskills.jobs.work import open_pool, work
+    from clevrskills.jobs.work import CountedQueue, open_pool, work
+
+    def finish(_: str, line: Attempt) -> int:
+        manifest.append(line)
+        return 1
 
     root = args.out.absolute()
     manifest = Manifest(root, "local")
@@ -87,8 +88,9 @@ def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:
     names = Dataset(args.dataset).ids
     missing = [n for n in names if (n, True) not in known or not has_episode(root / n)]
     make = partial(RenderWorker, args.dataset.absolute(), root, config, suite)
-    with Display("filming", len(names), len(names) - len(missing)) as display:
-        queue = RenderQueue(missing, manifest, display, len(names))
+    done = len(names) - len(missing)
+    with Display("rendering", len(names), done) as display:
+        queue = CountedQueue(missing, display, done, finish, "{} cannot be rendered".format)
         work(queue, partial(open_pool, "local", make, root, args.workers))
     print(f"{args.out}: {len(names)} episodes")
     return 0

@@ -1,7 +1,7 @@
-"""Render worker: films recorded episodes; and the queue of those that are to be filmed."""
+"""Worker that renders recorded episodes."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,47 +9,18 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import MomentRenderer, Suite, image_views, make_renderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
-from clevrskills.dataset_tools.manifest import Attempt, Manifest, file_hashes, latest_lines
+from clevrskills.dataset_tools.manifest import Attempt, file_hashes, latest_lines
 from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, cpu_timer
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.storage import has_episode
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors
-from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
-from clevrskills.jobs.progress import Display
-from clevrskills.jobs.work import JobQueue
-
-
-class RenderQueue(JobQueue[str, Attempt]):
-    """Names of the episodes that are to be filmed; ``total`` counts those that are, too."""
-
-    def __init__(
-        self, names: Sequence[str], manifest: Manifest, display: Display, total: int
-    ) -> None:
-        super().__init__(names)
-        self._manifest, self._display = manifest, display
-        self._done = total - len(names)
-
-    def finish(self, job: str, result: Attempt) -> None:
-        self._manifest.append(result)
-        self._done += 1
-
-    def give_up(self, job: str, end: WorkerDied | TimedOut) -> None:
-        raise ClevrSkillsError(f"{job} cannot be filmed: {end.reason}")
-
-    def update(self) -> None:
-        self._display.update(self._done)
 
 
 class RenderWorker:
-    """Worker that films episodes of one dataset into another.
-
-    Args:
-        recorded: The dataset with the episodes.
-        root: The dataset to be made.
-        config: The robot and what is to be filmed.
-        suite: What films; its renderer is kept while the task stays the same.
+    """Worker that renders episodes of the dataset ``recorded`` into ``root`` and keeps the renderer
+    while the task stays the same.
     """
 
     def __init__(self, recorded: Path, root: Path, config: EnvConfig, suite: Suite) -> None:
@@ -60,10 +31,10 @@ class RenderWorker:
         self._lines = latest_lines(recorded)
 
     def __call__(self, name: str) -> Attempt:
-        """Film an episode, unless it is there already; returns its line of the manifest.
+        """Render an episode, unless it exists; return its manifest line.
 
         Raises:
-            ClevrSkillsError: The recording is damaged, or the disk refused.
+            ClevrSkillsError: The recording is damaged, or a write failed.
         """
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
@@ -76,7 +47,7 @@ class RenderWorker:
                 except ClevrSkillsError:
                     raise
                 except Exception as error:
-                    raise ClevrSkillsError(f"{name} cannot be filmed: {error!r}") from error
+                    raise ClevrSkillsError(f"{name} cannot be rendered: {error!r}") from error
             trim_heap()
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s

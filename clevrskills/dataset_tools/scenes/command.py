@@ -1,4 +1,4 @@
-"""``clevrskills scenes``: training scenes without demonstrations, continuing where it stopped."""
+"""``clevrskills scenes``: labeled scenes for the training of perception."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.scenes.scene_set import SceneHeader
-    from clevrskills.dataset_tools.scenes.worker import ScenePart
+    from clevrskills.dataset_tools.scenes.worker import DrawnPart, ScenePart
 
 _DECIDED = ("scenes", "seed", "split", "robot", "look", "size", "demonstrations")
-"""Options that a standard set decides."""
+"""Options fixed by a standard set."""
 EPISODES, DEMONSTRATIONS = 50, 20
-"""Episodes of a part, and demonstrations, which have several scenes each."""
+"""Episodes of a part without demonstrations, and with them, which have several scenes each."""
 PARTS_PER_WORKER = 8
-"""Parts after which a worker is replaced: simulators leak a little on every scene."""
+"""Parts after which a worker is replaced: simulators leak memory with every scene."""
 
 
 @dataclass(kw_only=True)
 class SceneArgs(WorkerArgs, SuiteArgs):
-    """Draw images with bodies, prompt and next subgoal to learn perception from; running it again
-    continues.
+    """Render images labeled with bodies, prompt and next subgoal for the training of perception;
+    running it again continues.
     """
 
     out: Path
     """Folder of the scenes."""
     scenes: int = 100
-    """Episodes of each task. Half of the scenes in which nothing is held are drawn a second time,
-    with the arm in a pose from elsewhere."""
+    """Episodes of each task. Half of the scenes in which nothing is held are rendered a second time
+    with the arm in a random pose."""
     standard: int | None = None
-    """Draw the standard set with this many episodes of each task; of all tasks unless some are
-    named. It decides all that shapes a scene."""
+    """Render the standard set with this many episodes of each task, of all tasks unless some are
+    named. It fixes all options that affect a scene."""
     seed: int = 0
-    """The first seed; the next ones follow one by one. None is that of a demonstration."""
+    """First of the consecutive seeds, which differ from those of demonstrations."""
     demonstrations: Path | None = None
-    """Draw the start of every subgoal of the episodes of this dataset instead; it may have been
-    made without cameras."""
+    """Render the start of every subgoal of the episodes of this dataset instead; it needs no
+    cameras."""
     split: str | None = None
     """Split of the episodes, e.g. train or test; by default the suite's first split."""
     robot: str | None = None
-    """The robot; by default the suite's first one."""
+    """Robot; by default the suite's first one."""
     look: Literal["soft", "flat", "stock"] = "flat"
     """Look of images, see `clevrskills generate --help`."""
     size: int = 256
@@ -65,14 +65,11 @@ class SceneArgs(WorkerArgs, SuiteArgs):
 
 
 def scenes(args: SceneArgs, suite: Suite | None = None) -> int:
-    """Draw the scenes.
-
-    Returns:
-        Exit code: 0 if all are drawn, 130 after Ctrl-C.
+    """Render the scenes; return the exit code.
 
     Raises:
-        ClevrSkillsError: Bad arguments, a full disk, an episode that cannot be drawn; what was
-            finished is kept.
+        ClevrSkillsError: Bad arguments, a full disk, or an episode that cannot be drawn; finished
+            parts are kept.
     """
     from clevrskills.dataset_tools.dataset import Dataset
 
@@ -91,11 +88,7 @@ def scenes(args: SceneArgs, suite: Suite | None = None) -> int:
 
 
 def _standard(args: SceneArgs, episodes: int) -> SceneArgs:
-    """Return the arguments of a standard set.
-
-    Raises:
-        ClevrSkillsError: It has no scenes, or an option is given that it decides.
-    """
+    """Return the arguments of a standard set."""
     check_least(args, standard=1)
     for entry in fields(args):
         if entry.name in _DECIDED and getattr(args, entry.name) != entry.default:
@@ -104,7 +97,7 @@ def _standard(args: SceneArgs, episodes: int) -> SceneArgs:
 
 
 def _check(args: SceneArgs, suite: Suite, parts: list[ScenePart]) -> tuple[EnvConfig, SceneHeader]:
-    """Check the arguments; return what is drawn by, and the header."""
+    """Check the arguments; return the configuration of environments, and the header."""
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.scenes.scene_set import SceneHeader, calibration
@@ -144,7 +137,7 @@ def _check(args: SceneArgs, suite: Suite, parts: list[ScenePart]) -> tuple[EnvCo
 
 
 def _drawn(args: SceneArgs, suite: Suite) -> list[ScenePart]:
-    """Return the episodes that nobody has acted in, by task, those that are there among them."""
+    """Return the parts to render without demonstrations, including existing episodes."""
     from clevrskills.dataset_tools.scenes.worker import ScenePart
 
     if args.seed + args.scenes > SUBSTITUTE:
@@ -160,30 +153,34 @@ def _drawn(args: SceneArgs, suite: Suite) -> list[ScenePart]:
 
 
 def _recorded(args: SceneArgs, suite: Suite, names: list[RecordedName]) -> list[ScenePart]:
-    """Return the recorded demonstrations, by task, those that are there among them."""
+    """Return the parts to render of demonstrations, including existing episodes."""
     from clevrskills.dataset_tools.scenes.worker import ScenePart
 
     if args.scenes != SceneArgs.scenes or args.seed or args.robot:
-        raise ClevrSkillsError(
-            "--scenes, --seed and --robot are for episodes that nobody has acted in"
-        )
+        raise ClevrSkillsError("--scenes, --seed and --robot exclude --demonstrations")
     tasks = args.select(suite.tasks)
     seeds: dict[tuple[str, str], list[int]] = {}
     for name in names:
         if name.task in (tasks or [name.task]) and name.split == (args.split or name.split):
             seeds.setdefault((name.task, name.split), []).append(name.seed)
     if not seeds:
-        raise ClevrSkillsError(f"{args.demonstrations} has no such episodes")
+        raise ClevrSkillsError(f"{args.demonstrations} has no matching episodes")
     return [ScenePart(task, split, tuple(found)) for (task, split), found in seeds.items()]
 
 
 def _draw(
     args: SceneArgs, suite: Suite, config: EnvConfig, header: SceneHeader, wholes: list[ScenePart]
 ) -> int:
-    """Draw what is missing."""
+    """Render the missing scenes."""
     from clevrskills.dataset_tools.scenes.scene_set import count_scenes, seeds_in
-    from clevrskills.dataset_tools.scenes.worker import SceneQueue, SceneWorker, cut
-    from clevrskills.jobs.work import open_pool, work
+    from clevrskills.dataset_tools.scenes.worker import SceneWorker, cut
+    from clevrskills.jobs.work import CountedQueue, open_pool, work
+
+    drawn: list[DrawnPart] = []
+
+    def finish(part: ScenePart, result: DrawnPart) -> int:
+        drawn.append(result)
+        return len(part.seeds)
 
     root = args.out.absolute()
     demonstrations = args.demonstrations.absolute() if args.demonstrations else None
@@ -196,13 +193,16 @@ def _draw(
     done = total - sum(len(part.seeds) for part in parts)
     make = partial(SceneWorker, root, suite, config, demonstrations)
     with Display("drawing", total, done) as display:
-        queue = SceneQueue(parts, display, done)
+        queue = CountedQueue(
+            parts, display, done, finish, lambda part: f"{part.id} cannot be drawn"
+        )
         pool = partial(
             open_pool, "local", make, root, args.workers, jobs_per_worker=PARTS_PER_WORKER
         )
         work(queue, pool)
     counts = count_scenes(root)
     replace(header, counts=counts).write(root)
-    cost = f", {1e3 * queue.cpu_s / queue.scenes:.0f} CPU-ms each" if queue.scenes else ""
-    print(f"{args.out}: {sum(counts.values())} scenes, {queue.scenes} of them new{cost}")
+    new, cpu_s = sum(part.scenes for part in drawn), sum(part.cpu_s for part in drawn)
+    cost = f", {1e3 * cpu_s / new:.0f} CPU-ms each" if new else ""
+    print(f"{args.out}: {sum(counts.values())} scenes, {new} of them new{cost}")
     return 0

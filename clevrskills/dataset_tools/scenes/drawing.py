@@ -1,4 +1,4 @@
-"""Drawing of scenes: images and labels of moments of an episode, as rows of tables."""
+"""Rendering of scenes: images and labels of states of an episode, as rows of tables."""
 
 import hashlib
 from collections.abc import Iterator
@@ -27,30 +27,24 @@ from clevrskills.solvers.grasps import vertical_grasps
 OBJECT_PX = 64
 """Width and height of the images of objects and textures."""
 QUALITY, OBJECT_QUALITY = 90, 95
-"""Quality of the images in WebP, of scenes and of what is small."""
+"""WebP quality of scenes, and of images of objects and textures."""
 HEIGHT_M = (0.03, 0.45)
-"""Range of the height of an end effector that is elsewhere."""
+"""Range of the height of a random end-effector pose."""
 TRIES = 20
-"""Poses that are proposed for it until one can be reached."""
+"""Maximum number of proposals for a random pose of the arm."""
 
 
 class ImageStore:
-    """Images of objects, textures and key-steps of the prompts of one setting, encoded; of objects
-    and textures each is drawn once.
-
-    Args:
-        setting: The setting.
-    """
+    """Cache of encoded prompt images of objects and textures in one setting."""
 
     def __init__(self, setting: Setting) -> None:
-        # scaled to half, it differs from one of 256 px scaled to a quarter by 0.4 of 255 levels,
-        # at a quarter of the time
+        # differs from 256 px scaled to a quarter by 0.4 of 255 levels, in a quarter of the time
         self.renderer = PromptRenderer(render_device(), setting, 2 * OBJECT_PX)
         self._images: dict[tuple[Any, ...], tuple[str, bytes]] = {}
 
     def add(self, kind: str, body: Body, radius_m: float | None) -> tuple[str, bytes]:
-        """Return name and image of a body, ``obj``, or of its texture, ``tex``, as a prompt shows
-        them, scaled to :data:`OBJECT_PX`.
+        """Return name and prompt image of a body, ``obj``, or its texture, ``tex``, in
+        :data:`OBJECT_PX`.
         """
         of = (body.shape, body.texture, body.size, radius_m) if kind == "obj" else (body.texture,)
         key = (kind, *of)
@@ -64,17 +58,11 @@ class ImageStore:
 
 
 class EpisodeDrawing:
-    """Drawing of the scenes of one episode, which the environment has just begun.
-
-    Args:
-        env: The environment; it need not render.
-        film: Draws the images of the main camera alone.
-        store: Images of objects.
-        name: Name of the episode.
+    """Renderer of the scenes of one episode, after the reset of its environment.
 
     Attributes:
-        images: All images so far, encoded, by name.
-        scenes: Rows of the table of scenes so far.
+        images: Encoded images by name.
+        scenes: Rows of the table of scenes.
     """
 
     def __init__(self, env: Any, film: MomentRenderer, store: ImageStore, name: str) -> None:
@@ -119,14 +107,14 @@ class EpisodeDrawing:
         }
 
     def add(self, step: int, leaf: int, done: int, elsewhere: np.random.Generator | None) -> None:
-        """Draw the present moment.
+        """Add a scene of the current state.
 
         Args:
-            step: Control steps before it.
+            step: Number of control steps before.
             leaf: Index of the leaf of the goal to achieve next.
-            done: Subgoals achieved before.
-            elsewhere: If given and nothing is held, a second scene has the arm in a pose that is
-                drawn from it; the arm stays there.
+            done: Number of subgoals achieved before.
+            elsewhere: Generator of a random pose of the arm for a second scene, if nothing is held;
+                the arm stays there.
         """
         world = self._env.world
         held = int(world.held[0])
@@ -145,7 +133,7 @@ class EpisodeDrawing:
             self._see({**row, "elsewhere": True}, f"{self._name}/{step}_elsewhere")
 
     def _see(self, row: dict[str, Any], name: str) -> None:
-        """Take the image of a row, and annotate it."""
+        """Render and annotate the image of a row."""
         poses = self._env.object_poses()
         qpos = np.asarray(self._env.proprioception()["qpos"])
         views = self._film.render(qpos, poses, self._env.textures)
@@ -155,7 +143,7 @@ class EpisodeDrawing:
         self.scenes.append({**row, "image": name, "boxes": boxes, "visible": visible})
 
     def _subgoal(self, leaf: int, held: int) -> dict[str, Any]:
-        """Return the columns of the table of scenes that describe a leaf of the goal."""
+        """Return the columns that describe a leaf of the goal."""
         env, world = self._env, self._env.world
         goal = list(env.goal.leaves())[leaf]
         acted_on, target = acted_bodies(goal)
@@ -193,7 +181,7 @@ class EpisodeDrawing:
         return NONE if slot == NONE else self._slots.index(slot)
 
     def _contact(self, goal: Leaf, slot: int, held: int) -> np.ndarray:
-        """Return where the middle cup touches a body, (3,)."""
+        """Return the contact point of the middle cup with a body, (3,)."""
         world = self._env.world
         if slot == NONE or slot == held:
             return np.full(3, np.nan)
@@ -205,7 +193,7 @@ class EpisodeDrawing:
         return grasps[0].position if grasps else np.full(3, np.nan)
 
     def _move_arm(self, random: np.random.Generator) -> bool:
-        """Put the arm into a pose within reach, half of the time pointing straight down."""
+        """Move the arm to a random reachable pose; half of them point straight down."""
         world, workspace = self._env.world, self._env.setting.workspace
         for _ in range(TRIES):
             place = [random.uniform(*span) for span in (workspace.x_m, workspace.y_m, HEIGHT_M)]
@@ -227,12 +215,12 @@ class EpisodeDrawing:
 
 
 _GEOMETRY = ("position", "orientation", "angle_rad")
-"""Names of the fields of leaves that say where something is to be."""
+"""Fields of leaves with the target of an object or of the end effector."""
 
 
 def acted_bodies(goal: PhysicalPredicate) -> tuple[int, int]:
-    """Return the slots of the body that a leaf acts on and of the one that is its target, -1 where
-    there is none; of a group of bodies the first two.
+    """Return the slots of the manipulated body and of the target body of a leaf, -1: none; the
+    first two of a group of bodies.
     """
     names = [*goal.handles, *(name for name in goal.bodies() if name not in goal.handles)]
     values = [getattr(goal, name)[0] for name in names]
@@ -250,7 +238,7 @@ def _avoided(env: RecordableEnv) -> Iterator[int]:
 
 
 def _turn_rad(now: torch.Tensor, then: torch.Tensor) -> float:
-    """Return the turn about the vertical from an orientation (4,) to another, in [-pi, pi]."""
+    """Return the rotation about the vertical between two orientations (4,), in [-pi, pi]."""
     matrices = geometry.rotation_matrix(torch.stack((now, then)))
     yaw_rad = torch.atan2(matrices[:, 1, 0], matrices[:, 0, 0]).double()
     turn_rad = float(yaw_rad[1] - yaw_rad[0])

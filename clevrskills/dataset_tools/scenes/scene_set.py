@@ -1,4 +1,4 @@
-"""Scene sets: images of single moments with bodies, prompt and next subgoal; layout and reader.
+"""Scene sets: labeled images of single states with prompt and next subgoal; layout and reader.
 
 ::
 
@@ -8,15 +8,14 @@
         print(scene.episode.plain, scene.episode.keys[scene.subgoal.object], scene.boxes)
 
 A folder has a header, ``scenes.json``, and for each part of a task ``<task>/<split>_<seed>`` with
-three tables: episodes, scenes, and their images by name. An image has one name wherever it is used,
-so bodies that look alike share it.
+three tables: episodes, scenes and images. Bodies that look alike share one image.
 """
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +26,10 @@ from clevrskills.dataset_tools.layout import (
     IMAGES_FILE,
     POSE,
     DatasetError,
-    read_header,
+    FolderHeader,
 )
 from clevrskills.dataset_tools.record.columns import OWNER
-from clevrskills.jobs.files import to_json, write_whole
-from clevrskills.jobs.run_folder import check_settings, open_folder, versions
+from clevrskills.jobs.run_folder import versions
 from clevrskills.sim.cameras import Camera, FixedCamera
 
 FORMAT = "clevrskills-scenes"
@@ -39,7 +37,7 @@ FORMAT_VERSION = 1
 HEADER_FILE = "scenes.json"
 SCENES_FILE = "scenes.parquet"
 NONE = -1
-"""Index of a body where there is none."""
+"""Index for no body."""
 MOVED_M = 0.03
 """Distance above which a body counts as moved."""
 EPISODE_COLUMNS = {
@@ -74,81 +72,77 @@ SCENE_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class SceneEpisode:
-    """The episode that scenes are of, with K bodies in an order that tells nothing."""
+    """Episode of scenes, with K bodies in an order without meaning."""
 
-    id: str  # its name, e.g. ``pick/train_400000007``
+    id: str  # name, e.g. ``pick/train_400000007``
     task: str  # key of the task
-    level: str  # its level
-    split: str  # what it was drawn from
-    seed: int  # its seed
-    text: str  # the prompt with placeholders
-    plain: str  # the prompt in words alone
+    level: str
+    split: str
+    seed: int
+    text: str  # prompt with placeholders
+    plain: str  # prompt in words
     keys: tuple[str, ...]  # key of each body
-    names: tuple[str, ...]  # what each body is called
+    names: tuple[str, ...]  # noun phrase of each body
     body_images: tuple[str, ...]  # name of an image of each body alone, 64 px
-    # name of the image of each placeholder of the prompt, in the order of the text: of objects and
-    # textures 64 px, of key-steps the main camera's own size
+    # name of the image of each placeholder of the prompt, in the order of the text; objects and
+    # textures 64 px, key-steps in the size of the main camera
     prompt_images: Mapping[str, str]
-    shows: tuple[int, ...]  # index of the body that each of these shows, -1: none of the scene
+    shows: tuple[int, ...]  # index of the body in each of these, -1: none of the scene
 
 
 @dataclass(frozen=True, eq=False)
 class Subgoal:
-    """Subgoal: a leaf of the goal tree that is to be achieved next."""
+    """Subgoal: the leaf of the goal tree to achieve next."""
 
     predicate: str  # key of its type, e.g. ``on_top``
-    leaf: int  # its index among the leaves
-    text: str  # its sentence with placeholders ``{obj:key}``
-    plain: str  # its sentence in words alone
-    object: int  # index of the body that is acted on, -1: none
+    leaf: int  # index among the leaves
+    text: str  # sentence with placeholders ``{obj:key}``
+    plain: str  # sentence in words
+    object: int  # index of the manipulated body, -1: none
     target: int  # index of the body that it is put on, pushed to or thrown at, -1: none
     avoided: tuple[int, ...]  # indices of the bodies that must not be touched
-    # world position that is the target where no body is, (3,) m; NaN: none, or a height that does
-    # not matter
+    # world position of a target that is not a body, (3,) m; NaN: none, or any height
     position: np.ndarray
-    # turn about the vertical that is asked of the object, in [-pi, pi], anti-clockwise seen from
-    # above; 0: none
+    # rotation of the object about the vertical, in [-pi, pi], counterclockwise from above; 0: none
     angle_rad: float
-    # pose of the end effector that is asked for, position in m and quaternion w, x, y, z, (7,);
-    # NaN: none
+    # target pose of the end effector, position in m and quaternion w, x, y, z, (7,); NaN: none
     ee_pose: np.ndarray
-    # where the middle cup touches the object: the best vertical grasp of
-    # :func:`~clevrskills.solvers.grasps.vertical_grasps`, or the top above its center of mass where
-    # it is only to be touched, (3,) m; NaN: nothing is acted on, or it is held, or has no such
-    # grasp
+    # contact point of the middle cup: the best vertical grasp of
+    # :func:`~clevrskills.solvers.grasps.vertical_grasps`, or for touching the top above the center
+    # of mass, (3,) m; NaN: no object, it is held, or no such grasp
     contact: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledScene:
-    """A moment of an episode at which a subgoal begins."""
+    """State of an episode at which a subgoal begins."""
 
-    episode: SceneEpisode  # the episode
+    episode: SceneEpisode
     step: int  # control steps before it, 0 at the start
-    # whether the image shows the arm in a pose that has nothing to do with the episode; all else is
-    # as without
-    elsewhere: bool
-    image: str  # name of the main camera's image, whole
-    first: str  # name of the image at the start of the episode; that of step 0 itself if it is one
+    elsewhere: bool  # whether the arm is shown in a random pose; all else is unchanged
+    image: str  # name of the main camera's image
+    first: str  # name of the image at the start of the episode
     done: int  # subgoals achieved before
     held: int  # index of the body in the gripper, -1: none
-    positions: np.ndarray  # positions of the bodies in the world, (K, 3) m
-    orientations: np.ndarray  # their quaternions w, x, y, z, (K, 4)
-    # x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, as if nothing hid it; four
-    # times -1: it is not in the image; (K, 4) int16
+    positions: np.ndarray  # world positions of the bodies, (K, 3) m
+    orientations: np.ndarray  # quaternions w, x, y, z, (K, 4)
+    # unoccluded bounding boxes in pixels, x_min, y_min, x_max, y_max, the maxima exclusive; four
+    # times -1: outside the image; (K, 4) int16
     boxes: np.ndarray
-    visible: np.ndarray  # share of each one's silhouette that the image shows, (K,)
-    subgoal: Subgoal  # what is to be achieved next
+    visible: np.ndarray  # visible share of each silhouette, (K,)
+    subgoal: Subgoal
 
 
 @dataclass(frozen=True)
-class SceneHeader:
-    """Header of a folder of scenes, common to all of them; the content of ``scenes.json``."""
+class SceneHeader(FolderHeader):
+    """Header of a folder of scenes; the content of ``scenes.json``."""
+
+    FILE, KIND, MADE = HEADER_FILE, "a folder of scenes", "drawn"
 
     suite: str  # name of the suite
     robot: str  # key of the robot
-    split: str  # what the episodes were drawn from
-    look: str  # how images look, one of :data:`~clevrskills.core.env_config.LOOKS`
+    split: str  # split of the episodes
+    look: str  # look of the images, one of :data:`~clevrskills.core.env_config.LOOKS`
     size_px: int  # width and height of the main camera's images
     # the main camera: ``name``, ``intrinsic`` (3, 3), ``extrinsic`` (3, 4, from world to camera
     # coordinates: x right, y down, z ahead), ``eye_m``, ``target_m``, ``fov_rad``, ``width``,
@@ -157,59 +151,28 @@ class SceneHeader:
     seed: int = 0  # the first seed, counted within the range of scenes
     demonstrations: bool = False  # whether the scenes are of recorded demonstrations
     standard: int | None = None  # scenes of each task, if it is a standard set
-    format: str = FORMAT  # name of the format
-    format_version: int = FORMAT_VERSION  # its version
+    format: str = FORMAT
+    format_version: int = FORMAT_VERSION
     # number of scenes by task, after the last run
     counts: Mapping[str, int] = field(default_factory=dict, compare=False)
-    # versions of what made it, planning backend included
+    # versions of the packages that made it, and the planning backend
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
-
-    @classmethod
-    def read(cls, root: Path) -> Self:
-        """Read the header of a folder.
-
-        Raises:
-            DatasetError: It holds no scenes, or such of another format.
-        """
-        path = root / HEADER_FILE
-        return cls(**read_header(path, "a folder of scenes", FORMAT, FORMAT_VERSION, cls))
-
-    def write(self, root: Path) -> None:
-        """Write it into a folder."""
-        write_whole(root / HEADER_FILE, to_json(asdict(self), indent=1) + "\n")
-
-    def open(self, root: Path) -> None:
-        """Make ``root`` a folder with this header, or check that it is one.
-
-        Raises:
-            DatasetError: It holds something else, or scenes drawn with other arguments.
-            StorageError: It cannot be written.
-        """
-        if not open_folder(root, HEADER_FILE, "not a folder of scenes"):
-            self.write(root)
-            return
-        before, now = (
-            {f.name: getattr(header, f.name) for f in fields(self) if f.compare}
-            | {"planner": header.versions.get("planner")}
-            for header in (SceneHeader.read(root), self)
-        )
-        check_settings(root, before, now, made="drawn")
 
 
 class SceneSet:
-    """The scenes of one or several folders, in the order of tasks and seeds.
+    """Scenes of one or several folders, in the order of tasks and seeds.
 
     Args:
         roots: The folders.
 
     Attributes:
-        header: Header of the first one.
+        header: Header of the first folder.
         episodes: The episodes.
         scenes: The scenes, those of an episode in the order of their steps.
-        images: All images by name, encoded.
+        images: Encoded images by name.
 
     Raises:
-        DatasetError: A folder holds no scenes or is damaged, or their images differ in look, size
+        DatasetError: A folder has no scenes or is damaged, or folders differ in robot, look, size
             or camera.
     """
 
@@ -256,11 +219,7 @@ def part_folders(root: Path, task: str = "[!.]*", split: str = "[!.]*") -> list[
 
 
 def seeds_in(root: Path, task: str, split: str) -> list[int]:
-    """Return the seeds of the episodes of a task that are there.
-
-    Raises:
-        DatasetError: A part is damaged.
-    """
+    """Return the seeds of the existing episodes of a task."""
     parts = part_folders(root, task, split)
     return [row["seed"] for part in parts for row in _rows(part / EPISODES_FILE, ["seed"])]
 
@@ -275,9 +234,7 @@ def count_scenes(root: Path) -> dict[str, int]:
 
 
 def calibration(camera: Camera) -> dict[str, Any]:
-    """Return name, size, intrinsic and extrinsic matrix of a camera that stands still, as JSON
-    data.
-    """
+    """Return name, size, intrinsic and extrinsic matrix of a fixed camera as JSON data."""
     pose = camera.to_json()
     eye_m = np.array(pose["eye_m"])
     left, up, forward = FixedCamera(pose["eye_m"], pose["target_m"], camera.fov_rad).axes
@@ -289,7 +246,7 @@ def calibration(camera: Camera) -> dict[str, Any]:
 def write_tables(
     directory: Path, episodes: Sequence[Mapping[str, Any]], scenes: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write the tables of episodes and of scenes of a part, given as rows."""
+    """Write the rows of the tables of episodes and scenes of a part."""
     for name, rows, columns in (
         (EPISODES_FILE, episodes, EPISODE_COLUMNS),
         (SCENES_FILE, scenes, SCENE_COLUMNS),

@@ -1,8 +1,8 @@
-"""Scene worker: draws the scenes of some episodes of a task into one part of a folder."""
+"""Worker that renders the scenes of some episodes of a task into one part of a folder."""
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,23 +20,20 @@ from clevrskills.dataset_tools.scenes.drawing import EpisodeDrawing, ImageStore
 from clevrskills.dataset_tools.scenes.scene_set import write_tables
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
-from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.process_setup import return_freed_memory, trim_heap
-from clevrskills.jobs.progress import Display
-from clevrskills.jobs.work import JobQueue
 from clevrskills.sim.setting import Setting
 
 MOST_SUBGOALS = 12
-"""Subgoals of a demonstration of which the start is drawn, at most."""
+"""Maximum number of rendered subgoals of a demonstration."""
 
 
 @dataclass(frozen=True)
 class ScenePart:
-    """Episodes of a task whose scenes are drawn together."""
+    """Episodes of a task whose scenes are rendered together."""
 
     task: str  # key of the task
-    split: str  # what they are drawn from
-    seeds: tuple[int, ...]  # their seeds; of one that cannot be drawn a substitute is
+    split: str
+    seeds: tuple[int, ...]  # seeds, replaced by substitutes if no scene can be drawn
 
     @property
     def id(self) -> str:
@@ -46,46 +43,15 @@ class ScenePart:
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """Result of drawing a part."""
+    """Result of a part."""
 
-    scenes: int  # number of its scenes
+    scenes: int  # number of scenes
     cpu_s: float  # CPU time
 
 
-class SceneQueue(JobQueue[ScenePart, DrawnPart]):
-    """Parts that are to be drawn; ``done`` episodes are there already.
-
-    Attributes:
-        scenes: Number of scenes drawn so far.
-        cpu_s: CPU time of them.
-    """
-
-    def __init__(self, parts: Sequence[ScenePart], display: Display, done: int) -> None:
-        super().__init__(parts)
-        self._display, self._done = display, done
-        self.scenes, self.cpu_s = 0, 0.0
-
-    def finish(self, job: ScenePart, result: DrawnPart) -> None:
-        self._done += len(job.seeds)
-        self.scenes += result.scenes
-        self.cpu_s += result.cpu_s
-
-    def give_up(self, job: ScenePart, end: WorkerDied | TimedOut) -> None:
-        raise ClevrSkillsError(f"{job.id} cannot be drawn: {end.reason}")
-
-    def update(self) -> None:
-        self._display.update(self._done)
-
-
 class SceneWorker:
-    """Worker that draws parts; keeps the environment while the task stays the same.
-
-    Args:
-        root: The folder of the scenes.
-        suite: Where environments come from.
-        config: What images are drawn by: the main camera, look and size.
-        demonstrations: Dataset whose episodes are drawn, at the start of each subgoal; ``None``:
-            episodes are drawn that nobody has acted in.
+    """Worker that renders parts, of episodes at their start or of the subgoals of the dataset
+    ``demonstrations``, and keeps the environment while the task stays the same.
     """
 
     def __init__(
@@ -99,13 +65,13 @@ class SceneWorker:
         self._stores: dict[Setting, ImageStore] = {}
 
     def __call__(self, part: ScenePart) -> DrawnPart:
-        """Draw a part.
+        """Render a part.
 
         Raises:
-            ClevrSkillsError: An episode cannot be drawn, or the disk refused.
+            ClevrSkillsError: An episode cannot be drawn, or a write failed.
         """
         cpu_s = time.process_time()
-        if (self._root / part.id).is_dir():  # left by a worker that died before it could tell
+        if (self._root / part.id).is_dir():  # of a worker that died before it reported
             return DrawnPart(0, 0.0)
         env, film = self._prepare(part)
         drawings = [self._draw(part, seed, env, film) for seed in part.seeds]
@@ -132,7 +98,7 @@ class SceneWorker:
         return self._made
 
     def _draw(self, part: ScenePart, seed: int, env: Any, film: MomentRenderer) -> EpisodeDrawing:
-        """Draw the scenes of an episode, or of its first substitute that can be drawn."""
+        """Render the scenes of an episode, or of its first substitute that can be drawn."""
         reason = ""
         for number in range(1 if self._demonstrations else ATTEMPTS):
             tried = seed + number * SUBSTITUTE
@@ -164,7 +130,7 @@ class SceneWorker:
         episode = Episode(self._demonstrations / name)
         now = json.loads(to_json([env.scene_description(), env.goal.to_json()]))
         if now != [episode.info["scene"], episode.info["goal"]]:
-            raise ClevrSkillsError(f"{episode.path}: its seed draws another scene or goal now")
+            raise ClevrSkillsError(f"{episode.path}: its seed gives another scene or goal now")
         reached = [each["step"] for each in episode.keysteps if each["subgoal"] is not None]
         starts = [s for s in episode.segments["subtask"] if s.get("subgoal", -1) >= 0]
         for segment in starts[:MOST_SUBGOALS]:
@@ -175,6 +141,6 @@ class SceneWorker:
 
 
 def cut(part: ScenePart, size: int) -> list[ScenePart]:
-    """Return parts of at most ``size`` of the episodes."""
+    """Split a part into parts of at most ``size`` episodes."""
     starts = range(0, len(part.seeds), size)
     return [replace(part, seeds=tuple(part.seeds[k : k + size])) for k in starts]

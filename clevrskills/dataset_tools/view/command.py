@@ -1,4 +1,4 @@
-"""``clevrskills view``: pages that show episodes; each is complete in itself."""
+"""``clevrskills view``: self-contained HTML pages of episodes."""
 
 from __future__ import annotations
 
@@ -19,36 +19,32 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.manifest import Attempt
 
 PAGE_LIMIT = 20
-"""Episodes on one page, unless asked for more; each takes 0.3 to 2 MB."""
+"""Default number of episodes on one page; each takes 0.3 to 2 MB."""
 
 
 @dataclass(kw_only=True)
 class ViewArgs:
     """Show episodes in a browser: videos with boxes, annotations on a timeline, rewards, goals.
 
-    `--out page.html` writes one page that holds up to `--limit` episodes and opens from disk.
-    `--out folder` writes index.html, where all episodes are listed, searched and filtered, failed
-    attempts with their reasons too, and beside it one such page per episode.
+    `--out page.html` writes one page with up to `--limit` episodes. `--out folder` writes a page
+    per episode, and index.html to search and filter all episodes and failed attempts.
     """
 
     dataset: Positional[Path]
     """Folder of the dataset."""
     episode: str | None = None
-    """Show this episode only, e.g. `sort/train_00000003`."""
+    """Show only this episode, e.g. `sort/train_00000003`."""
     out: Path
     """A page, e.g. `page.html`; or a folder for an index and a page per episode."""
     limit: int | None = None
-    """Show at most this many, from all tasks in turn; else 20 on a page, all in a folder."""
+    """Maximum number of episodes, evenly from all tasks; default: 20 on a page, all in a folder."""
 
 
 def view(args: ViewArgs) -> int:
-    """Write the page, or the folder of pages.
-
-    Returns:
-        Exit code, 0.
+    """Write the page, or the folder of pages; return exit code 0.
 
     Raises:
-        ClevrSkillsError: There is no such dataset or episode, or a page cannot be written.
+        ClevrSkillsError: The dataset or episode does not exist, or a page cannot be written.
     """
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.manifest import read_manifest
@@ -57,7 +53,7 @@ def view(args: ViewArgs) -> int:
     dataset = Dataset(args.dataset)
     if not len(dataset):
         raise ClevrSkillsError(
-            f"{args.dataset} has no episodes yet: let `clevrskills generate` go on"
+            f"{args.dataset} has no episodes yet: continue `clevrskills generate`"
         )
     single = args.out.suffix.lower() == ".html"
     limit = args.limit or (PAGE_LIMIT if single else len(dataset))
@@ -75,7 +71,7 @@ def view(args: ViewArgs) -> int:
 
 
 def choose(dataset: Dataset, limit: int) -> list[Episode]:
-    """Return at most ``limit`` episodesof all tasks and splits in turn, in the dataset's order."""
+    """Return at most ``limit`` episodes, evenly from all tasks and splits."""
     chosen = set(round_robin(dataset.ids, limit))
     return [episode for episode in dataset if episode.id in chosen]
 
@@ -87,15 +83,14 @@ def page(
     failures: Iterable[Attempt] = (),
     links: dict[str, str | None] | None = None,
 ) -> str:
-    """Return a page with some episodes, as HTML.
+    """Return an HTML page of episodes.
 
     Args:
-        episodes: What to show; a list to choose from if there are several. Where there is no arm,
-            they are shown turn by turn: the views of each side by side.
+        episodes: Episodes of the page; those without an arm are shown as lists of turns.
         title: Name of the dataset.
-        total: Number of episodes in it.
-        failures: Attempts that failed, for the list.
-        links: Pages of the ``index`` and of the ``previous`` and ``next`` episode.
+        total: Number of episodes in the dataset.
+        failures: Failed attempts.
+        links: Links to the ``index`` and to the ``previous`` and ``next`` episode.
 
     Raises:
         DatasetError: A file of an episode is missing or damaged.

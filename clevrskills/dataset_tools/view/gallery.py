@@ -1,4 +1,4 @@
-"""``clevrskills gallery``: one solved episode of every task, as a video and as a sheet of cards."""
+"""``clevrskills gallery``: video and cards of one solved episode of every task."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -29,34 +29,34 @@ from clevrskills.jobs.arguments import TaskArgs, check_names, select_tasks
 from clevrskills.jobs.files import storage_errors
 
 SEEDS = 20
-"""Episodes that are tried for each task, at most."""
+"""Maximum number of seeds tried for each task."""
 TILE_PX, GAP_PX, THUMB_PX, FONT_PX = 256, 8, 56, 15
 CARD_PX = (2 * TILE_PX + 3 * GAP_PX, TILE_PX + 2 * GAP_PX + 150)
 INK, PAPER, PALE = (20, 24, 28), (255, 255, 255), (110, 116, 122)
 LABEL_PX = 20
 TURNS_HZ = 2
-"""Frames in a second where each is a turn."""
+"""Frame rate of turns."""
 HOLD_STEPS = 20
-"""Frames for which the longest episode's end is shown."""
+"""Number of repeated last frames of the longest episode."""
 
 
 @dataclass(kw_only=True)
 class GalleryArgs(TaskArgs):
-    """Film one solved episode of some tasks, or of all: a grid video and a sheet of prompts and
+    """Record one solved episode of some or all tasks: a grid video and a sheet of prompts and
     images.
     """
 
     seed: int = 0
-    """Seed of the episodes; where the oracle fails, the next one."""
+    """Seed of the episodes; the next one if the oracle fails."""
     split: str | None = None
     """Split of the episodes, e.g. train or test; by default the suite's first split."""
     robot: str | None = None
-    """The robot, e.g. panda; by default the suite's first one."""
+    """Robot, e.g. panda; by default the suite's first one."""
     out: Path | None = None
     """Folder for gallery.mp4, gallery.jpg and a card of each task."""
     package: Path | None = None
-    """Folder of a distribution of your own: its tasks, into its folder gallery, unless --out is
-    given."""
+    """Folder of your own distribution, whose tasks are shown; --out is then its folder gallery by
+    default."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Solved:
     level: str
     seed: int
     prompt: str
-    parts: tuple[str | np.ndarray, ...]  # the prompt cut up, words and images (256, 256, 3) uint8
-    frames: tuple[np.ndarray, ...]  # what the suite's first camera saw, each (256, 256, 3) uint8
+    parts: tuple[str | np.ndarray, ...]  # words and images (256, 256, 3) uint8 of the prompt
+    frames: tuple[np.ndarray, ...]  # images of the suite's first camera, (256, 256, 3) uint8
 
 
 def gallery(args: GalleryArgs) -> int:
-    """Make the gallery.
+    """Write video, sheet and cards; return exit code 0.
 
     Raises:
-        ClevrSkillsError: A name is unknown, nothing can be drawn, or a task was not solved.
+        ClevrSkillsError: An unknown name, no renderer, or a task was not solved.
     """
     from rich.progress import track
 
@@ -95,7 +95,7 @@ def gallery(args: GalleryArgs) -> int:
     try:
         episodes = [solve(key, args.seed, args.split, args.robot, suite) for key in watched]
     except BaseException:
-        with contextlib.suppress(OSError):  # there is something else
+        with contextlib.suppress(OSError):  # not empty
             out.rmdir()
         raise
     for episode in episodes:
@@ -119,10 +119,10 @@ def solve(
     robot: str | None = None,
     suite: Suite | None = None,
 ) -> Solved:
-    """Film the first episode from a seed on that the oracle solves.
+    """Record the first episode that the oracle solves, starting at a seed.
 
     Raises:
-        ClevrSkillsError: It solves none of the next :data:`SEEDS`.
+        ClevrSkillsError: It solves none of :data:`SEEDS` seeds.
     """
     suite = suite or load_suite()
     check_names(split=((split,), all_splits(suite)), robot=((robot,), all_robots(suite)))
@@ -156,13 +156,13 @@ def solve(
 
 
 def _interface(task: TaskInfo) -> Interface:
-    """Return the interface of one control step each; without one, the default one."""
+    """Return the interface of control steps, else the default one."""
     known = task.interfaces.values()
     return next((one for one in known if RATE in one.spec), next(iter(known)))
 
 
 def card(episode: Solved) -> Image.Image:
-    """Return prompt, first and last image of an episode."""
+    """Return a card with prompt, first and last image of an episode."""
     image = Image.new("RGB", CARD_PX, PAPER)
     draw = ImageDraw.Draw(image)
     draw.text((GAP_PX, GAP_PX), f"{episode.key}", INK, _font(FONT_PX + 2))
@@ -178,7 +178,7 @@ def card(episode: Solved) -> Image.Image:
 def _write(
     image: Image.Image, draw: ImageDraw.ImageDraw, parts: Sequence[str | np.ndarray], top: int
 ) -> None:
-    """Write words and images in lines."""
+    """Draw words and images with line breaks."""
     font = _font(FONT_PX)
     pictures = sum(not isinstance(part, str) for part in parts)
     thumb = THUMB_PX if pictures <= 6 else THUMB_PX * 2 // 3
@@ -198,7 +198,7 @@ def _write(
 
 
 def sheet(cards: Sequence[Image.Image], columns: int = 4) -> Image.Image:
-    """Put images of one size in rows."""
+    """Return a grid of images of one size."""
     width, height = cards[0].size
     rows = -(-len(cards) // columns)
     whole = Image.new("RGB", (columns * width, rows * height), PAPER)
@@ -208,13 +208,13 @@ def sheet(cards: Sequence[Image.Image], columns: int = 4) -> Image.Image:
 
 
 def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
-    """Yield frames of the video; episodes that have ended stand still."""
+    """Yield the frames of the video; episodes that have ended show their last frame."""
     for t in range(max(len(e.frames) for e in episodes) + HOLD_STEPS):
         yield tiles(episodes, [min(t, len(e.frames) - 1) for e in episodes])
 
 
 def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192) -> np.ndarray:
-    """Return a frame of each episode side by side with its name, (H, W, 3) uint8."""
+    """Return a grid of labeled frames of episodes, (H, W, 3) uint8."""
     labelled = []
     for episode, moment in zip(episodes, moments, strict=True):
         tile, frame = _label(episode.key, tile_px).copy(), Image.fromarray(episode.frames[moment])
@@ -225,7 +225,7 @@ def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192
 
 @cache
 def _label(text: str, width: int) -> Image.Image:
-    """Return a tile with a name, below which is room for a frame."""
+    """Return a tile with a label and space for a frame."""
     tile = Image.new("RGB", (width, LABEL_PX + width), PAPER)
     font = _font(min(13, width // 11))
     ImageDraw.Draw(tile).text((width // 2, LABEL_PX // 2), text, INK, font, anchor="mm")

@@ -1,4 +1,4 @@
-"""Data of the page of an episode, as JSON: rounded numbers, runs, images, videos."""
+"""JSON data of the page of an episode: rounded numbers, runs, images, videos."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SIGNALS: dict[str, tuple[str, int, tuple[str, ...]]] = {
 
 
 def facts(episode: Episode) -> dict[str, Any]:
-    """Return what a list of episodes shows of one, without its image."""
+    """Return the entry of an episode in lists, without its image."""
     info = episode.info
     return {
         "id": episode.id,
@@ -47,9 +47,7 @@ def facts(episode: Episode) -> dict[str, Any]:
 
 
 def thumbnail(episode: Episode) -> bytes | None:
-    """Return the last key-step, or the first view of the first turn, as a small JPEG; ``None``
-    without images.
-    """
+    """Return the last key-step, or the first view of the first turn, as a small JPEG, if any."""
     images = episode.keystep_images()
     if episode.has_turns and not images:
         images = [view for view in episode.seen(0).values() if _is_image(view)][:1]
@@ -57,11 +55,7 @@ def thumbnail(episode: Episode) -> bytes | None:
 
 
 def contents(episode: Episode) -> dict[str, Any]:
-    """Return all that the page of an episode shows.
-
-    Raises:
-        DatasetError: A file of the episode is missing or damaged.
-    """
+    """Return all data of the page of an episode."""
     info, steps, images = episode.info, episode.steps, episode.images()
     return {
         **facts(episode),
@@ -90,8 +84,8 @@ def contents(episode: Episode) -> dict[str, Any]:
 
 
 def lane(episode: Episode) -> list[dict[str, Any]]:
-    """Return the turns of an episode, each with the views before it and the control step at which
-    it began; the last entry is the end, which has no command.
+    """Return the turns of an episode with first control step and views before; the last entry is
+    the end.
     """
     columns = ("turn", "action", "ok", "code", "message", "reward", "progress", "success")
     table = episode.turns.to_dict("records")
@@ -112,7 +106,7 @@ def lane(episode: Episode) -> list[dict[str, Any]]:
 
 
 def _views(episode: Episode, turn: int) -> list[dict[str, str]]:
-    """Return the views after so many turns: ``name``, and ``image`` or ``text``."""
+    """Return ``name`` and ``image`` or ``text`` of the views after ``turn`` turns."""
     return [
         {"name": name, "text": view}
         if isinstance(view, str)
@@ -134,7 +128,7 @@ def _is_image(view: Any) -> bool:
 
 
 def turn_runs(episode: Episode) -> list[dict[str, Any]]:
-    """Return the control steps of each turn that took some, with its command."""
+    """Return the control steps and command of each turn with control steps."""
     if not episode.has_turns:
         return []
     return [
@@ -152,14 +146,13 @@ def turn_runs(episode: Episode) -> list[dict[str, Any]]:
 
 
 def data_uri(jpeg: bytes) -> str:
-    """Return a JPEG as an address that holds it."""
+    """Return a JPEG as a data URI."""
     return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
 
 
 def _runs(steps: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return runs of steps in which columns stay the same; ``label`` is the first of them.
-
-    ``failed`` is true if it is at every step of the run.
+    """Return runs of steps with equal columns; ``label`` is the first column, ``failed`` is true if
+    all steps failed.
     """
     rows = steps[list({*columns, "failed"})].to_dict("records")
     return [
@@ -194,7 +187,7 @@ def _camera(episode: Episode, name: str) -> dict[str, Any]:
 
 
 def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
-    """Return curves: ``names`` of the parts, and their ``values``, one list per part."""
+    """Return curves with ``names`` and ``values`` of their parts."""
     labels = list(step_interface(episode.suite).labels)
     found = {"action": {"names": labels, "values": _rounded(episode.actions.T, 3)}}
     for title, (column, count, names) in _SIGNALS.items():
@@ -206,7 +199,7 @@ def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
 
 
 def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Return key-steps with the sub-tasks that were done when they were reached."""
+    """Return key-steps with the subtasks that they complete."""
     subtasks = ["Start", *episode.steps["subtask"]]
     return [
         {
@@ -221,7 +214,7 @@ def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[s
 
 
 def _prompt_parts(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[str, str]]:
-    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries, objects named."""
+    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
     prompt = episode.prompt
     found = {k: data_uri(jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
     names = {f"{{obj:{one['key']}}}": one["name"] for one in episode.objects}
@@ -238,7 +231,7 @@ def _rounded(values: Any, digits: int) -> list[Any]:
 
 
 def jpeg(image: np.ndarray, use: str) -> bytes:
-    """Return an image (H, W, 3), no larger than its use needs."""
+    """Return an image (H, W, 3) as JPEG in the size for its use."""
     from PIL import Image
 
     size = _IMAGE_PX[use]

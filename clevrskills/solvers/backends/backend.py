@@ -1,4 +1,4 @@
-"""Interface of planning backends, which are found by name."""
+"""Interface of planning backends."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from clevrskills.sim.robots.description import RobotDescription
 from clevrskills.solvers.requirements import require_planner
 
 Solid = tuple[np.ndarray, np.ndarray]
-"""A box: its full size (3,), and its pose (7,) or, in the gripper, its centre (3,)."""
+"""Box: full size (3,), and pose (7,) or, in the gripper, center (3,)."""
 
 
 class PlanningBackend(ABC):
-    """Collisions and paths of one arm among boxes; all poses are in the frame of its base.
+    """Collision checks and path planning of one arm among boxes, in the frame of its base.
 
-    The same calls give the same results, bit for bit, in any process.
+    Results are deterministic bit for bit.
 
     Args:
         description: The arm.
-        lower: Least joint angles (n,) of a path.
-        upper: Greatest joint angles (n,).
+        lower: Lower joint limits (n,) of paths.
+        upper: Upper joint limits (n,).
     """
 
     def __init__(self, description: RobotDescription, lower: np.ndarray, upper: np.ndarray) -> None:
@@ -31,37 +31,30 @@ class PlanningBackend(ABC):
 
     @abstractmethod
     def set_scene(self, boxes: Mapping[str, Solid], held: Solid | None) -> None:
-        """Set the obstacles and what the gripper holds.
-
-        Args:
-            boxes: Name -> (full size (3,), pose (7,)).
-            held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``:
-                nothing.
-        """
+        """Set the obstacles by name, and the held box in the end-effector frame."""
 
     @abstractmethod
     def touched(self, qpos: np.ndarray) -> set[str]:
-        """Return the names of the boxes that the arm, or what it holds, collides with at joint
-        angles (n,), and of the arm itself if it collides at all; its base, which stands on the
-        table, collides with no box.
+        """Return the names of links and boxes in collision at joint angles (n,); the base of the
+        arm collides with no box.
         """
 
     @abstractmethod
     def blocked(self, points: np.ndarray) -> bool:
-        """Return whether any of some configurations (N, n) is in collision."""
+        """Return whether any of the configurations (N, n) is in collision."""
 
     @abstractmethod
     def rrt_connect(
         self, start: np.ndarray, goal: np.ndarray, range_rad: float, seed: int
     ) -> np.ndarray | None:
-        """Return points (N, n) of a path from one configuration (n,) to another by RRT-Connect
-        (Kuffner and LaValle 2000), shortened; ``None`` if none is found.
+        """Return points (N, n) of a shortened path by RRT-Connect (Kuffner and LaValle 2000), or
+        ``None``.
 
         Args:
-            start: Where it begins, free of collisions.
-            goal: Where it ends, likewise.
+            start: First configuration (n,), free of collisions.
+            goal: Last configuration (n,), free of collisions.
             range_rad: Longest step of a tree.
-            seed: Seed of the samples, from 1 on.
+            seed: Positive seed of the samples.
         """
 
     def timed(
@@ -71,11 +64,11 @@ class PlanningBackend(ABC):
         acceleration_rad_per_s2: float,
         step_s: float,
     ) -> np.ndarray:
-        """Return joint angles (N, n), one row per step, of the fastest motion from rest to rest on
-        a spline through points (M, n), by TOPP-RA (Pham and Pham 2018).
+        """Return joint angles (N, n) per step of the time-optimal motion on a spline through points
+        (M, n), by TOPP-RA (Pham and Pham 2018).
 
         Raises:
-            RuntimeError: There is none.
+            RuntimeError: There is no solution.
         """
         import toppra
         from toppra.algorithm import TOPPRA
@@ -94,11 +87,11 @@ class PlanningBackend(ABC):
 
 
 def load_backend(name: str) -> type[PlanningBackend]:
-    """Return a planning backend by its name.
+    """Return a planning backend by name.
 
     Raises:
-        ClevrSkillsError: It is not installed or can't run.
-        UnknownNameError: There is none of this name.
+        ClevrSkillsError: The backend is not installed or cannot run.
+        UnknownNameError: An unknown name.
     """
     require_planner(name)
     module = importlib.import_module(f"clevrskills.solvers.backends.{name}_backend")

@@ -1,7 +1,7 @@
-"""Collision checker: an arm, what it holds and boxes, at many joint configurations at once.
+"""Batched collision checker of an arm, a held box and obstacles.
 
-Bounding spheres and the face normals of bounding boxes separate nearly all pairs, in numpy and for
-all configurations together. FCL decides about the others.
+Bounding spheres and face normals of bounding boxes separate nearly all pairs, in numpy for all
+configurations at once. FCL checks the others.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ import fcl
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from clevrskills.core.geometry import rotation_matrices_np
 from clevrskills.sim.robots.description import RobotDescription
 from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Joint, Primitive
 from clevrskills.solvers.backends.backend import Solid
 
 HELD = "held"
 ROUNDING_M = 1e-9
-"""Pairs whose bounds are closer than this are left to FCL."""
+"""Distance of bounds up to which pairs are checked by FCL."""
 
 
 class CollisionChecker:
-    """Collisions of an arm with itself and with boxes, in the frame of its base.
-
-    Args:
-        description: The arm.
-    """
+    """Checker for collisions of an arm with itself and with boxes, in the frame of its base."""
 
     def __init__(self, description: RobotDescription) -> None:
         parts = [(link.name, part) for link in description.links for part in link.collision]
@@ -56,13 +53,7 @@ class CollisionChecker:
         self.set_scene({}, None)
 
     def set_scene(self, boxes: Mapping[str, Solid], held: Solid | None) -> None:
-        """Set the obstacles and what the gripper holds.
-
-        Args:
-            boxes: Name -> (full size (3,), pose (7,)).
-            held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``:
-                nothing.
-        """
+        """Set the obstacles by name, and the held box in the end-effector frame."""
         arm, count = self._count, len(boxes)
         sizes = np.array([size for size, _ in boxes.values()]).reshape(count, 3)
         poses = np.array([pose for _, pose in boxes.values()]).reshape(count, 7)
@@ -73,7 +64,7 @@ class CollisionChecker:
         self._half[arm - 1] = held_size / 2
         self._half = np.concatenate((self._half[:arm], sizes / 2))
         self._box_frames = np.zeros((count, 4, 4))
-        self._box_frames[:, :3, :3] = _rotations(poses[:, 3:])
+        self._box_frames[:, :3, :3] = rotation_matrices_np(poses[:, 3:])
         self._box_frames[:, :3, 3] = poses[:, :3]
         self._solids[arm - 1 :] = [fcl.CollisionObject(fcl.Box(*held_size))]
         for size, pose in zip(sizes, poses, strict=True):
@@ -87,9 +78,7 @@ class CollisionChecker:
         self._reach_m2 = (radius[self._pairs].sum(1) + ROUNDING_M) ** 2
 
     def collisions(self, qpos: np.ndarray) -> Iterator[tuple[str, str]]:
-        """Yield pairs of names, of a link and a link or box, that collide in one of some
-        configurations (N, n).
-        """
+        """Yield the names of colliding pairs in configurations (N, n)."""
         rows = len(qpos)
         frames = np.empty((rows, len(self._names), 4, 4))
         frames[:, : self._count] = self._chain.frames(qpos)
@@ -102,7 +91,7 @@ class CollisionChecker:
         turn_a, turn_b = frames[row, a, :3, :3], frames[row, b, :3, :3]
         overlap = np.abs(turn_a.swapaxes(1, 2) @ turn_b)
         half_a, half_b = self._half[a, :, None], self._half[b, :, None]
-        # face normals of a, then of b, as axes that separate them (Gottschalk et al. 1996)
+        # separating axes: face normals of a, then of b (Gottschalk et al. 1996)
         gap_a = np.abs(between @ turn_a)[:, 0] - (overlap @ half_b + half_a)[..., 0]
         gap_b = np.abs(between @ turn_b)[:, 0] - (overlap.swapaxes(1, 2) @ half_a + half_b)[..., 0]
         near = np.flatnonzero((np.maximum(gap_a, gap_b) < ROUNDING_M).all(1))
@@ -116,12 +105,7 @@ class CollisionChecker:
 
 
 class _Chain:
-    """Forward kinematics of primitives of an arm, for many configurations at once.
-
-    Args:
-        description: The arm.
-        parts: Links and primitives (P) on them.
-    """
+    """Batched forward kinematics of P primitives on links of an arm."""
 
     def __init__(
         self, description: RobotDescription, parts: Sequence[tuple[str, Primitive]]
@@ -142,7 +126,7 @@ class _Chain:
         )
 
     def _mount(self, link: str) -> tuple[int, np.ndarray]:
-        """Return the moving frame that a link is fixed to, and its transform (4, 4) there."""
+        """Return the index of the moving frame of a link, and the fixed transform (4, 4) to it."""
         fixed = np.eye(4)
         while link not in self._frame_of and link in self._by_child:
             joint = self._by_child[link]
@@ -177,19 +161,8 @@ def _translation(xyz_m: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def _rotations(quaternions: np.ndarray) -> np.ndarray:
-    """Return the matrices (K, 3, 3) of unit quaternions (K, 4), real part first."""
-    w, x, y, z = quaternions.T
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return np.array(rows).transpose(2, 0, 1)
-
-
 def _half(part: Primitive) -> np.ndarray:
-    """Return half the size (3,) of the box around a primitive."""
+    """Return half the size (3,) of a primitive's bounding box."""
     if isinstance(part, Cylinder):
         return np.array((part.radius_m, part.radius_m, part.length_m / 2))
     return np.array(part.size_m) / 2

@@ -1,4 +1,4 @@
-"""Planning backend of FCL: works with any numpy."""
+"""Planning backend of FCL for any numpy version."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clevrskills.solvers.backends.collision import CollisionChecker
 from clevrskills.solvers.backends.rrt_connect import rrt_connect
 
 EDGE_STEP_RAD = 0.1
-"""Joint distance between collision checks on an edge of a tree. It may be wide, since obstacles are
-swollen meanwhile and paths are checked more finely once they are timed."""
+"""Joint distance between collision checks on an edge of a tree. It is coarse, since obstacles are
+inflated and timed paths are checked again."""
 
 
 class FclBackend(PlanningBackend):
-    """Collisions by FCL, RRT-Connect of this package."""
+    """Backend with collisions by FCL and RRT-Connect of this package."""
 
     def __init__(self, description: RobotDescription, lower: np.ndarray, upper: np.ndarray) -> None:
         super().__init__(description, lower, upper)

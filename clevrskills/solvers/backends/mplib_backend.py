@@ -1,4 +1,4 @@
-"""Planning backend of MPlib 0.1, whose binaries need numpy < 2."""
+"""Planning backend of MPlib 0.1, which needs numpy < 2."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from clevrskills.sim.robots.description import RobotDescription
 from clevrskills.solvers.backends.backend import PlanningBackend, Solid
 
 PLANNING_TIME_S = 5.0
-"""Never the reason to stop in practice: a wall-clock limit would make plans depend on the machine's
-load."""
+"""Time limit that is never reached in practice, so that plans do not depend on the load."""
 HELD_LINK = """<link name="held"><collision><origin xyz="{xyz}"/>
 <geometry><box size="{size}"/></geometry></collision></link>
 <joint name="held_mount" type="fixed"><parent link="{tcp}"/><child link="held"/></joint>
@@ -28,7 +27,7 @@ HELD_LINK = """<link name="held"><collision><origin xyz="{xyz}"/>
 
 @cache
 def _seed_function() -> Any:
-    """Return the function that seeds OMPL's generators, which MPlib 0.1.1 does not offer itself."""
+    """Return the function that seeds OMPL's generators, which MPlib 0.1.1 does not expose."""
     package = Path(mplib.__file__).parent
     library = ctypes.CDLL(str(next(package.parent.glob("mplib.libs/libompl*"))))
     function = library._ZN4ompl3RNG7setSeedEm
@@ -37,7 +36,7 @@ def _seed_function() -> Any:
 
 
 class MplibBackend(PlanningBackend):
-    """Collisions by FCL and RRT-Connect by OMPL, as MPlib has them."""
+    """Backend with collisions by FCL and RRT-Connect by OMPL."""
 
     def __init__(self, description: RobotDescription, lower: np.ndarray, upper: np.ndarray) -> None:
         super().__init__(description, lower, upper)
@@ -45,9 +44,8 @@ class MplibBackend(PlanningBackend):
         self._held: tuple[np.ndarray, Any] | None = None
 
     def _load(self, held: Solid | None) -> Any:
-        """Return an MPlib planner for the arm; what it holds is one more link.
-
-        MPlib 0.1.1 has attached boxes of its own, but tests them against point clouds only.
+        """Return an MPlib planner for the arm; a held box is an additional link, since MPlib 0.1.1
+        checks attached boxes against point clouds only.
         """
         description = self._description
         link = pairs = ""

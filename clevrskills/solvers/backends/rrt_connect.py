@@ -1,6 +1,4 @@
-"""RRT-Connect: two trees that grow towards each other (Kuffner and LaValle 2000); the path is then
-shortened and smoothed.
-"""
+"""RRT-Connect (Kuffner and LaValle 2000) with shortcuts and smoothing of the path."""
 
 from __future__ import annotations
 
@@ -11,11 +9,11 @@ import numpy as np
 
 SAMPLES = 2000
 SHORTCUTS = 60
-"""Random shortcuts that are tried on a path that was found."""
+"""Number of random shortcuts tried on a path."""
 SPACING_RAD = 0.3
-"""Most between points of a path that is smoothed."""
+"""Largest distance of points for smoothing."""
 SMOOTHING_ROUNDS = 5
-"""Number of times that points are moved towards their neighbors: more hardly helps."""
+"""Rounds of smoothing; more have little effect."""
 
 
 def rrt_connect(
@@ -27,15 +25,14 @@ def rrt_connect(
     range_rad: float,
     generator: np.random.Generator,
 ) -> np.ndarray | None:
-    """Return points (N, n) of a collision-free path, smoothed; ``None`` if none is found with
-    :data:`SAMPLES` samples.
+    """Return points (N, n) of a smoothed path between two configurations (n,), if found.
 
     Args:
-        start: Configuration (n,) at which it begins.
-        goal: Configuration (n,) at which it ends.
-        lower: Least joint angles (n,).
-        upper: Greatest joint angles (n,).
-        free: Whether the straight line between two configurations is free of collisions.
+        start: First configuration.
+        goal: Last configuration.
+        lower: Lower joint limits.
+        upper: Upper joint limits.
+        free: Whether the line between two configurations is free of collisions.
         range_rad: Longest step of a tree.
         generator: Source of the samples.
     """
@@ -56,7 +53,7 @@ def rrt_connect(
 
 
 class _Tree:
-    """A tree of configurations (n,), the root first."""
+    """Tree of configurations (n,), the root first."""
 
     def __init__(self, root: np.ndarray) -> None:
         self.points, self._parents = [root], [0]
@@ -64,8 +61,8 @@ class _Tree:
     def extend(
         self, target: np.ndarray, free: Callable[[np.ndarray, np.ndarray], bool], range_rad: float
     ) -> int | None:
-        """Grow one step from the nearest configuration towards another; return the index of the
-        new one, or ``None`` if the step is blocked.
+        """Grow one step from the nearest node towards ``target``; return the index of the new node,
+        ``None`` if blocked.
         """
         change = target - np.array(self.points)
         nearest = int((change**2).sum(1).argmin())
@@ -79,7 +76,7 @@ class _Tree:
         return len(self.points) - 1
 
     def branch(self, index: int) -> list[np.ndarray]:
-        """Return the configurations from one of them back to the root."""
+        """Return the configurations from a node back to the root."""
         found = [self.points[index]]
         while index:
             index = self._parents[index]
@@ -90,7 +87,7 @@ class _Tree:
 def _shortened(
     path: np.ndarray, free: Callable[[np.ndarray, np.ndarray], bool], generator: np.random.Generator
 ) -> np.ndarray:
-    """Return a path (N, n) with detours replaced by straight lines between random points of it."""
+    """Return a path (N, n) shortened by lines between random points."""
     for _ in range(SHORTCUTS):
         if len(path) < 3:
             break
@@ -111,7 +108,7 @@ def _shortened(
 
 
 def _smoothed(path: np.ndarray, free: Callable[[np.ndarray, np.ndarray], bool]) -> np.ndarray:
-    """Return a path (N, n) with rounded corners, as far as that leaves it free of collisions."""
+    """Return a path (N, n) with corners rounded where that is free of collisions."""
     lines = [
         np.linspace(a, b, int(np.abs(b - a).max() / SPACING_RAD) + 2)[:-1]
         for a, b in itertools.pairwise(path)

@@ -1,4 +1,4 @@
-"""Skills: how each kind of predicate is achieved; one file for each."""
+"""Skills: solvers of predicates, one file for each kind."""
 
 import importlib
 import pkgutil
@@ -14,13 +14,12 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 __all__ = ["solves"]
 
 Skill = Callable[[Arm, Any], Actions]
-"""Takes a predicate of the type that it is registered for, and yields actions; raises
-:class:`SkillFailed`, with the reason, where it gives up."""
+"""Generator of actions for a predicate; raises :class:`SkillFailed` with the reason."""
 _SKILLS: dict[type[Predicate], Skill] = {}
 
 
 def solves(predicate: type[Predicate]) -> Callable[[Skill], Skill]:
-    """Register a skill for a type of predicate and those derived from it."""
+    """Register a skill for a type of predicate and its subclasses."""
 
     def register(skill: Skill) -> Skill:
         check_new("skill for", predicate.name, _SKILLS.get(predicate), skill)
@@ -35,8 +34,7 @@ def skill_for(predicate: Predicate) -> Skill:
 
     Raises:
         SkillFailed: There is none.
-        ClevrSkillsError: Another distribution adds what cannot be imported, or a skill for a
-            predicate that has one.
+        ClevrSkillsError: A skill of another distribution cannot be imported or exists already.
     """
     _load_all()
     for kind in type(predicate).__mro__:
@@ -47,7 +45,7 @@ def skill_for(predicate: Predicate) -> Skill:
 
 @cache
 def _load_all() -> None:
-    """Import all skills: those of the package, then those that other distributions add."""
+    """Import the skills of the package, then those of other distributions."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     for entry in additions("skills"):

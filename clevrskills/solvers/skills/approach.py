@@ -1,4 +1,4 @@
-"""Standing beside an object with the cups down, to push it."""
+"""Approach to the side of an object with the cups down, to push it."""
 
 import itertools
 from collections.abc import Generator
@@ -13,27 +13,27 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills.put_down import put_aside
 
 STANDOFFS_M = (0.018, 0.035)
-"""Distances to keep from the object at first: more than the planner's margin around it."""
+"""Initial distances from the object, above the planner's margin."""
 BACK_OFF_M, BACK_OFF_PER_STEP_M = 0.04, 0.02
 OVER_M, DOWN_PER_STEP_M = 0.02, 0.03
 OUTER_RADIUS_M = 0.055
-"""How much room the gripper takes up beside its middle."""
+"""Radius of the gripper."""
 
 
 def empty_hand(arm: Arm) -> Actions:
-    """Put aside what is held and switch the vacuum off."""
+    """Put aside the held body and switch the vacuum off."""
     if arm.held >= 0:
         yield from put_aside(arm)
     arm.vacuum = False
 
 
 def place_of(arm: Arm, body: int) -> np.ndarray:
-    """Return the place of a body on the table, (2,)."""
+    """Return the position of a body on the table, (2,)."""
     return arm.world.body_pose[0, body, :2].double().numpy()
 
 
 def start_of(arm: Arm, body: int) -> np.ndarray:
-    """Return the place of a body at the start of the episode, (2,)."""
+    """Return the position of a body at the start of the episode, (2,)."""
     return arm.env.start.body_pose[0, body, :2].double().numpy()
 
 
@@ -44,13 +44,13 @@ def spans(arm: Arm, body: int) -> tuple[float, float]:
 
 
 def outer_radius(arm: Arm, body: int) -> float:
-    """Return the radius of the disc around its origin that a body covers, seen from above."""
+    """Return the radius of the disc around a body seen from above."""
     points = arm.world.world_points(torch.tensor([body]))[0, :, :2].double().numpy()
     return float(np.linalg.norm(points - place_of(arm, body), axis=1).max())
 
 
 def others(arm: Arm, bodies: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the discs, (N, 2) and (N,), that all but some bodies cover."""
+    """Return centers (N, 2) and radii (N,) of the discs around other bodies."""
     present = arm.world.solids.present[0].nonzero()[:, 0].tolist()
     found = [k for k in present if k not in bodies]
     centers = np.array([place_of(arm, k) for k in found]).reshape(-1, 2)
@@ -58,7 +58,7 @@ def others(arm: Arm, bodies: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_line(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Return distances (..., N) of points (N, 2) from lines of starts and ends (..., 2)."""
+    """Return distances (..., N) of points (N, 2) from line segments with ends (..., 2)."""
     way = (end - start)[..., None, :]
     offset = points - start[..., None, :]
     length2 = np.maximum((way**2).sum(-1), 1e-12)
@@ -67,7 +67,7 @@ def from_line(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndar
 
 
 def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> list[Pose]:
-    """Return end-effector poses behind a body, a flat side along (2,), least turn first."""
+    """Return end-effector poses behind a body to push it along (2,), least rotation first."""
     points = arm.world.solids.points[0, body]
     box = torch.tensor(list(itertools.product(*zip(points.amin(0), points.amax(0), strict=True))))
     corners = geometry.to_world(arm.world.body_pose[0, body], box)[:, :2].double().numpy()
@@ -89,7 +89,7 @@ def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> li
 def _reachable_approach(
     arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float
 ) -> Pose | None:
-    """Return the first approach within reach, clear, that can push by a length; ``None``: none."""
+    """Return the first reachable approach that allows a push by a length, if any."""
     arm.update_planning_scene()
     kinematics = arm.planner.kinematics
     for pose in approaches(arm, body, direction, tip_z_m):
@@ -106,19 +106,8 @@ def _reachable_approach(
 def go_beside(
     arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float, top_m: float
 ) -> Generator[np.ndarray, None, bool]:
-    """Move beside a body to push it along a direction, from above if that can be reached: from the
-    side the way is long.
-
-    Args:
-        arm: The arm.
-        body: The body.
-        direction: Where to push it, a unit vector (2,).
-        length_m: How far.
-        tip_z_m: Height of the tips of the cups.
-        top_m: Height of what is in the way.
-
-    Returns:
-        Whether the arm is there.
+    """Move beside a body, from above if possible, to push it along a unit vector (2,) with the cups
+    at a height; return whether the arm is there.
     """
     pose = _reachable_approach(arm, body, direction, length_m, tip_z_m)
     if pose is None:
@@ -140,12 +129,12 @@ def go_beside(
 
 
 def advance(arm: Arm, step: np.ndarray, height_m: float) -> np.ndarray:
-    """Return the action that moves the gripper by a step (2,) on a level."""
+    """Return the action that moves the gripper by a step (2,) at a height."""
     x, y = arm.pose.p[:2] + step
     return arm.action(Pose([x, y, height_m], arm.pose.q))
 
 
 def back_off(arm: Arm, direction: np.ndarray) -> Actions:
-    """Move back from what was pushed along a direction (2,)."""
+    """Move back after a push along a direction (2,)."""
     away = Pose([*(-BACK_OFF_M * direction), 0.0])
     yield from arm.straight(away * arm.pose, BACK_OFF_PER_STEP_M)

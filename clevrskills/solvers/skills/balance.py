@@ -1,4 +1,4 @@
-"""Distributing objects over the two plates of a scale."""
+"""Distribution of objects over the two plates of a scale."""
 
 from collections.abc import Iterator
 
@@ -16,12 +16,12 @@ from clevrskills.solvers.skills.put_down import REST_STEPS, place, put_aside
 
 MOVES_PER_OBJECT = 3
 SWING_STEPS = 120
-"""Control steps in which the scale must swing out."""
+"""Maximum number of control steps for the scale to settle."""
 
 
 @solves(Balanced)
 def solve_balanced(arm: Arm, goal: Balanced) -> Actions:
-    """Clear what lies wrong, put each object on a plate, and wait for the scale to swing out."""
+    """Remove misplaced objects, put each object on a plate, and wait for the scale to settle."""
     for _ in range(MOVES_PER_OBJECT * goal.objects.shape[1]):
         loads = goal.loads(arm.world)
         wrong = loads.wrong[0].nonzero()[:, 0].tolist()
@@ -45,7 +45,7 @@ def solve_balanced(arm: Arm, goal: Balanced) -> Actions:
 
 
 def _load(arm: Arm, goal: Balanced, loads: Loads, k: int) -> Actions:
-    """Put an object on the nearer of the plates that are open to it."""
+    """Put an object on the nearest plate that is allowed for it."""
     body = int(goal.objects[0, k])
     position = arm.world.body_pose[0, body, :2]
     sides = loads.open[0, k].nonzero()[:, 0].tolist()
@@ -62,7 +62,7 @@ def _load(arm: Arm, goal: Balanced, loads: Loads, k: int) -> Actions:
         yield from pick(arm, body)
     yield from _settle(arm, goal)
     yield from place(arm, _places(arm, goal, body, side))
-    # while it falls with the plate, little of its weight does
+    # a falling plate carries little of the weight
     yield from until(lambda: bool(goal.loads(arm.world).on[0, k, side]), arm.wait(REST_STEPS))
 
 

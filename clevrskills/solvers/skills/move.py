@@ -1,4 +1,4 @@
-"""Skill: moves the end effector to a pose or a position."""
+"""Motion of the end effector to a pose or position."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -13,9 +13,9 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot
 from clevrskills.solvers.skills import solves
 
 ASIDE_M, ASIDE_PER_STEP_M = (0.01, 0.02, 0.04, 0.08), 0.01
-"""How far to step aside where the arm is too near to something, and how fast."""
+"""Distances and speed of steps away from an obstacle that is too near."""
 SETTLE_STEPS = 4
-"""Control steps in which the arm catches up with its commands."""
+"""Control steps for the arm to reach its commanded pose."""
 
 
 @solves(EndEffectorAtPose)
@@ -28,7 +28,7 @@ def solve_end_effector_at_pose(arm: Arm, goal: EndEffectorAtPose) -> Actions:
 
 @solves(EndEffectorAtPosition)
 def solve_end_effector_at_position(arm: Arm, goal: EndEffectorAtPosition) -> Actions:
-    """Move to the position, turned as now if that is possible."""
+    """Move to the position, if possible with the current orientation."""
     position = goal.position[0].double().numpy()
     arm.set_label("move", f"Move to {spot(position)}")
     yield from _move(arm, position, _orientations(arm))
@@ -36,14 +36,14 @@ def solve_end_effector_at_position(arm: Arm, goal: EndEffectorAtPosition) -> Act
 
 @solves(Traced)
 def solve_traced(arm: Arm, goal: Traced) -> Actions:
-    """Move to the goal, turned as now if that is possible."""
+    """Move to the goal, if possible with the current orientation."""
     body = int(goal.object[0])
     arm.set_label("move", f"Move to {arm.label(body)}")
     yield from _move(arm, arm.body_pose(body).p, _orientations(arm))
 
 
 def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) -> Actions:
-    """Move to a position in the first of some orientations (4,) that is reached."""
+    """Move to a position in the first reachable orientation (4,)."""
     arm.update_planning_scene()
     yield from _step_aside(arm)
     for orientation in orientations:
@@ -56,7 +56,7 @@ def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) ->
 
 
 def _step_aside(arm: Arm) -> Actions:
-    """Leave what the arm is too near to for a plan, the shortest way."""
+    """Leave a collision by the shortest step."""
     if not arm.planner.collides(arm.controller.target_qpos):
         return
     for distance_m in ASIDE_M:
@@ -69,5 +69,5 @@ def _step_aside(arm: Arm) -> Actions:
 
 
 def _orientations(arm: Arm) -> list[np.ndarray]:
-    """Return orientations: as now, then straight down, turned as now and by quarter turns."""
+    """Return the current orientation, then straight down with the current yaw and quarter turns."""
     return [arm.pose.q, *(down(arm.yaw_rad + k * pi / 2) for k in range(4))]

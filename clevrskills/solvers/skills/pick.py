@@ -1,4 +1,4 @@
-"""Picking an object up."""
+"""Picking of objects."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
@@ -17,38 +17,37 @@ __all__ = ["pick"]
 ATTEMPTS = 4
 APPROACH_M = 0.06
 SLOW_M, SLOW_PER_STEP_M = 0.005, 0.0025
-"""Distance to the object from which the gripper goes slowly, so that it does not press the object
-over."""
+"""Distance to the object, and speed, of the final approach, which must not topple the object."""
 LIFT_M = 0.06
 OVERTRAVEL_M = 0.004
 CANDIDATES = 8
 TOP_M = 0.36
 STEEP = 0.98
-"""How far down a gripper points that counts as vertical."""
+"""Downward component from which a gripper counts as vertical."""
 RANK_RAD = 0.05
-"""Joint distance worth the next best grasp."""
+"""Cost in joint distance of the next best grasp."""
 TILTED, CHOICES = 40, 6
-"""Tilted grasps that are looked at, and how many that suit are compared."""
+"""Tilted grasps that are considered, and suitable grasps that are compared."""
 
 Effort = Callable[[Pose, np.ndarray], float]
-"""How far the joints must turn, in rad, to do with a body what is wanted, from its pose in the
-end-effector frame and the joint angles (n,) at which it is taken; infinite if it can't be done."""
+"""Joint motion in rad of the next step with a body, given its pose in the end-effector frame and
+the joint angles (n,) of the grasp; infinite if impossible."""
 
 
 def pick(
     arm: Arm, body: int, effort: Effort | None = None, yaw_rad: float | None = None
 ) -> Actions:
-    """Take a body and lift it a little.
+    """Pick a body and lift it slightly.
 
     Args:
         arm: The arm.
         body: Slot of the body.
-        effort: What it takes to go on from a grasp: the least is wanted. Without, or where all is
-            in vain, the gripper is as vertical as can be.
-        yaw_rad: Turn of the gripper about world z to stay near to; default: the present one.
+        effort: Cost of the next step, minimized over grasps; by default, or if it is infinite for
+            all, the gripper is as vertical as possible.
+        yaw_rad: Preferred yaw of the gripper; default: the current one.
 
     Raises:
-        SkillFailed: It can't be grasped, or slipped each time.
+        SkillFailed: The body cannot be grasped, or slipped each time.
     """
     if arm.held >= 0 and arm.held != body:
         yield from put_aside(arm)
@@ -73,18 +72,18 @@ def pick(
 
 
 def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
-    """Return the end-effector pose at which the cups are at the grasp."""
+    """Return the end-effector pose of a grasp."""
     return Pose(grasp.position, grasp.orientation) * Pose([0, 0, -arm.cup_tip_z_m])
 
 
 def _reachable_grasp(
     arm: Arm, body: int, skip: int, effort: Effort | None, yaw_rad: float | None
 ) -> Grasp:
-    """Return the best grasp that the arm reaches; where the best ones failed before, the next."""
+    """Return the best reachable grasp after ``skip`` failed ones."""
     grasps = _reachable_grasps(arm, body, yaw_rad, tilted=effort is not None)
     if effort is None and arm.pose.to_transformation_matrix()[2, 2] < -STEEP:
         found = [grasp for grasp, _ in islice(grasps, skip + 1)]
-    else:  # the gripper has to turn much, which takes time
+    else:  # large rotations take time
         found = _least_effort(arm, body, list(grasps), effort, skip + 1)
     if not found:
         raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
@@ -94,7 +93,7 @@ def _reachable_grasp(
 def _least_effort(
     arm: Arm, body: int, grasps: list[tuple[Grasp, np.ndarray]], effort: Effort | None, count: int
 ) -> list[Grasp]:
-    """Return first ``count`` grasps by the effort to get there, their rank, the effort to go on."""
+    """Return the first ``count`` grasps by effort of the motion there, rank, and next effort."""
     start, present = arm.controller.target_qpos, arm.body_pose(body)
     costs = [arm.effort_rad(start, qpos) + RANK_RAD * k for k, (_, qpos) in enumerate(grasps)]
     order = sorted(range(len(grasps)), key=lambda k: costs[k])
@@ -111,13 +110,12 @@ def _least_effort(
 def _reachable_grasps(
     arm: Arm, body: int, yaw_rad: float | None, tilted: bool
 ) -> Iterator[tuple[Grasp, np.ndarray]]:
-    """Yield grasps that the arm reaches, from above and at the object, free of collisions, the best
-    first, each with joint angles (n,) just before it; tilted ones too if asked for or if there are
-    no others.
+    """Yield reachable collision-free grasps, the best first, with joint angles (n,) just before
+    them; tilted ones if requested or if there are no others.
     """
     near_rad = arm.yaw_rad if yaw_rad is None else yaw_rad
     found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, near_rad)
-    # the best ones are much alike: where they can't be reached, try others all over the object
+    # the best ones are similar: if they cannot be reached, try others all over the object
     found = found[:CANDIDATES] + found[CANDIDATES :: max(1, len(found) // CANDIDATES)]
     if tilted or not found:
         found += _various(tilted_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m))
@@ -135,7 +133,7 @@ def _reachable_grasps(
 
 
 def _various(grasps: list[Grasp]) -> list[Grasp]:
-    """Return the best grasp from each direction and with each turn of the gripper."""
+    """Return the best grasp of each orientation, thinned out."""
     best: dict[bytes, Grasp] = {}
     for grasp in grasps:
         best.setdefault(np.round(grasp.orientation, 3).tobytes(), grasp)
@@ -144,7 +142,7 @@ def _various(grasps: list[Grasp]) -> list[Grasp]:
 
 
 def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
-    """Go down with the vacuum on until it holds."""
+    """Move down with the vacuum on until the body is held."""
     arm.vacuum = True
     yield from arm.straight(backed_off(tip, SLOW_M))
     pressing = arm.straight(backed_off(tip, -OVERTRAVEL_M), per_step_m=SLOW_PER_STEP_M)

@@ -1,4 +1,4 @@
-"""Skill: brings an object to its place: on another one, in an area, at a spot of the table."""
+"""Placing of objects: on another one, in an area, at a position."""
 
 from collections.abc import Callable, Iterator
 
@@ -28,40 +28,40 @@ from clevrskills.solvers.skills.uncover import uncover
 __all__ = ["solve_on_top"]
 
 CANDIDATES, UPRIGHT_CANDIDATES = 16, 4
-"""Places looked at for each turn of an object as it is, and when it is to be held upright."""
+"""Places considered for each yaw of an object as it is, and upright."""
 STAGES = 4
-"""How often an object is taken at most: it may be turned over in between."""
+"""Maximum number of picks of an object, which may be turned over in between."""
 SPREADS = ((0.0, 0.0), (0.03, 0.5), (0.06, 1.0), (0.1, 2.0), (0.2, 3.0))
-"""How far about the present place, in m and rad, to look for a place to turn something over."""
+"""Spreads in m and rad of places to turn an object over."""
 DRAWS = 4
-"""How often to look for each of them."""
+"""Samples for each spread."""
 DETOUR_RAD = 4.0
-"""What it costs to turn something over on the table first, and to take it anew."""
+"""Cost of turning an object over and picking it again."""
 TOUCH_M = 0.003
-"""Distance up to which another body is thought to lean on an object, or the object on it."""
+"""Distance up to which bodies may prop each other."""
 UPRIGHT_RAD = 0.26
-"""Tilt up to which an object can be put upright without turning it over."""
+"""Tilt up to which an object can be placed upright without turning it over."""
 SLANT_RAD = 0.03
 """Tilt up to which it counts as upright."""
 CARRY_HEIGHT_M, LIFT_M = 0.10, 0.05
-"""A held object is lifted first if the gripper is lower than this."""
+"""Height of the gripper below which a held object is lifted first, and by how much."""
 TURNS_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]).astype(np.float32).tolist())
 UPRIGHT_TURNS_RAD = tuple(np.deg2rad(np.arange(0.0, 360.0, 30.0)).astype(np.float32).tolist())
 
 
 def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
-    """Put a body down at the first of some poses that is reached, and wait until it rests there.
+    """Put a body down at the first reachable pose, and wait until it rests there.
 
-    What lies toppled is held such that it can be brought into such a pose; if that can't be, it is
-    first put down on the table such that it rolls upright, or at least to a less tilted side.
+    A toppled body is grasped such that it can reach such a pose, or first put down such that it
+    rolls upright or at least to a less tilted side.
 
     Args:
         arm: The arm.
         body: Slot of the body, held or not.
-        places: Gives the poses at which it rests, the best first, for the way it lies now.
+        places: Yields resting poses for its current orientation, the best first.
 
     Raises:
-        SkillFailed: It can't be taken, or brought to any of the poses.
+        SkillFailed: The body cannot be grasped, or no pose is reachable.
     """
     for _ in range(STAGES):
         if tilt_rad(arm, body) <= UPRIGHT_RAD:
@@ -75,7 +75,7 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
         final, turning = list(places()), list(_turning(arm, body))
         if arm.held != body:
             yield from _pick_to_turn(arm, body, final, turning)
-        if arm.held != body:  # something was put out of its way first
+        if arm.held != body:  # an obstacle was removed first
             continue
         yield from arm.rise(LIFT_M)  # room to turn
         grip, qpos = arm.grip(body), arm.controller.target_qpos
@@ -94,7 +94,7 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
 
 
 def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -> Actions:
-    """Pick a toppled body to bring it into some pose, final ones first; or clear what props it."""
+    """Pick a toppled body to turn it, preferably to a final pose; or remove what props it."""
 
     def effort_rad(grip: Pose, qpos: np.ndarray) -> float:
         _, to_place = nearest_place(arm, body, grip, final, qpos)
@@ -116,7 +116,7 @@ def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -
 
 
 def _prop(arm: Arm, body: int) -> int | None:
-    """Return the movable body that touches another, the nearest; ``None`` if there is none."""
+    """Return the nearest movable body that touches ``body``, if any."""
     world = arm.world
     distance = world.distance(world.world_points(torch.tensor([body])))[0].amin(-1)  # (K,)
     distance[body] = TOUCH_M
@@ -133,7 +133,7 @@ def tilt_rad(arm: Arm, body: int) -> float:
 
 def _turning(arm: Arm, body: int) -> Iterator[Pose]:
     """Yield poses on free places of the table from which a toppled body rolls upright."""
-    # first where it is, without any turn that is not needed
+    # first at its place, without unnecessary rotation
     present = np.clip(arm.body_pose(body).p[:2], *FREE_XY_M)
     sides = towards_upright(arm.world, body)
     for spread_m, spread_rad in SPREADS:
@@ -149,13 +149,13 @@ def _turning(arm: Arm, body: int) -> Iterator[Pose]:
 
 @solves(OnTop)
 def solve_on_top(arm: Arm, goal: OnTop) -> Actions:
-    """Pick the upper body and put it on the lower one."""
+    """Put the upper body on the lower one."""
     upper, lower = int(goal.top[0]), int(goal.bottom[0])
     if arm.held != upper:
-        yield from rest(arm, upper)  # a stack trembles after something was put on it
+        yield from rest(arm, upper)  # a stack trembles after a placement
         outcome = goal.evaluate(arm.world, {})
         if float(outcome.reward[0]) >= goal.max_reward:
-            # it lies there already and only has to come to rest or be let alone
+            # it is there already and only has to come to rest
             yield from arm.rise(RETREAT_M)
             yield from rest(arm, upper)
             return
@@ -167,7 +167,7 @@ def solve_on_top(arm: Arm, goal: OnTop) -> Actions:
 
 @solves(SetDown)
 def solve_set_down(arm: Arm, goal: SetDown) -> Actions:
-    """Solve it like :class:`OnTop`; what lies there, but was thrown there, is picked first."""
+    """Solve it like :class:`OnTop`; a body that was thrown there is picked first."""
     plain = OnTop(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(plain.evaluate(arm.world, {}).holds[0]):
         upper, lower = int(goal.top[0]), int(goal.bottom[0])
@@ -191,9 +191,9 @@ def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
 
 
 def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, int]]:
-    """Yield orientations (1, 4), turns and places: as held, then upright, then upside down."""
+    """Yield orientations (1, 4), yaws and numbers of places: as held, upright, upside down."""
     present = arm.world.orientation(torch.tensor([body]))
-    for turn in TURNS_RAD:  # turning the wrist takes time, so first without
+    for turn in TURNS_RAD:  # rotations take time, so first without
         yield present, turn, CANDIDATES
     upright, upside_down = present.new_tensor([[[1.0, 0, 0, 0]], [[0.0, 1, 0, 0]]])
     for turn in _upright_turns(arm, body):
@@ -204,7 +204,7 @@ def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, in
 
 
 def _upright_turns(arm: Arm, body: int) -> list[float]:
-    """Return turns about world z with which to put a tilted body upright; none if it is upright."""
+    """Return yaws with which to place a tilted body upright; none if it is upright."""
     tilt = tilt_rad(arm, body)
     if tilt > UPRIGHT_RAD:
         return list(UPRIGHT_TURNS_RAD)
@@ -214,7 +214,7 @@ def _upright_turns(arm: Arm, body: int) -> list[float]:
 
 @solves(AtPosition)
 def solve_at_position(arm: Arm, goal: AtPosition) -> Actions:
-    """Pick the object and put it at its place."""
+    """Put the object at its position."""
     body = int(goal.object[0])
     yield from bring(arm, body, lambda: _poses_at(arm, goal, body))
 

@@ -1,4 +1,4 @@
-"""Pushing an object over the table."""
+"""Pushing of objects over the table."""
 
 from collections.abc import Callable, Generator
 from dataclasses import replace
@@ -27,35 +27,35 @@ from clevrskills.solvers.skills.approach import (
 from clevrskills.solvers.skills.put_down import rest
 
 LEGS = 10
-"""Straight pushes in one go."""
+"""Maximum number of straight pushes."""
 WAYS = 12
-"""Ways that are planned until the first leg of one can be reached."""
+"""Maximum number of planned routes per push."""
 ROOMY, CRAMPED = 1.0, 0.6
-"""Share of the usual distances from other bodies, and of those where there is no way else."""
+"""Factors of the distances from other bodies: usual, and if there is no route."""
 TIP_Z_M = 0.009
 CLEARANCE_M = 0.012
 BEHIND_M = 0.055
-"""Distance from the object to the middle of the gripper behind it."""
+"""Distance from the object to the center of the gripper behind it."""
 LEAST_REACH_M = 0.22
-"""Distance from the base at which a gripper that points down is at least, generously."""
+"""Least distance from the base of a gripper pointing down."""
 ARENA_M = ((-0.45, 0.10), (-0.36, 0.36))
 GRID_M = 0.05
 LEG_COST_M, APPROACH_COST = 0.25, 0.3
-"""Cost of a leg besides its length, and of a metre of way to its start."""
+"""Cost of a leg besides its length, and per meter of the approach."""
 FAST_M, SLOW_M, EASE = 0.02, 0.004, 0.35
-"""Greatest and least push in a control step; share of what is left up to which it slows down."""
+"""Largest and least push per control step, and its share of the remaining distance."""
 REACHED_M = 0.004
 ASIDE_M = 0.025
-"""Distance of an object from its line at which it is approached again."""
+"""Deviation from the line at which the object is approached again."""
 MAX_STEPS, STALLED_STEPS = 70, 8
 MARGIN_M, MARGIN_SHARE = 0.008, 0.05
 
 Done = Callable[[np.ndarray], bool]
-"""Function that tells whether a body at a place (2,) is at its goal."""
+"""Function that returns whether a body at a position (2,) is at its goal."""
 
 
 def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
-    """Push a body to one of some places (T, 2), around what is in the way, until it is done."""
+    """Push a body to one of the targets (T, 2), around obstacles, until it is done."""
     yield from empty_hand(arm)
     banned: list[np.ndarray] = []
     for _ in range(LEGS):
@@ -75,7 +75,7 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
 def _leg(
     arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray]
 ) -> Generator[np.ndarray, None, np.ndarray]:
-    """Push straight along the best way that can be reached; returns its direction (2,)."""
+    """Push straight along the best reachable route; return the direction (2,)."""
     height_m = spans(arm, body)[0] + TIP_Z_M
     start = place_of(arm, body)
     banned = list(banned)
@@ -104,7 +104,7 @@ def _leg(
 def _first_leg(
     arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray], room: float = 1.0
 ) -> np.ndarray | None:
-    """End (2,) of the first push of the cheapest way to one of some places (T, 2); or ``None``."""
+    """Return the end (2,) of the first push of the cheapest route to a target (T, 2), if any."""
     ticks = (np.arange(low, high + 1e-9, GRID_M) for low, high in ARENA_M)
     grid = np.stack(np.meshgrid(*ticks), -1).reshape(-1, 2)
     place = place_of(arm, body)
@@ -125,7 +125,7 @@ def _first_leg(
     if len(centers):
         now = np.linalg.norm(start[..., None, :] - centers, axis=-1)  # (n, 1, N)
         need = room * (radius + radii + CLEARANCE_M)
-        # what is too near already may be left
+        # bodies that are too near already may be left
         free &= (from_line(centers, start, end) >= np.minimum(need, now - 1e-3)).all(-1)
         last = end - (radius + BEHIND_M) * unit
         free &= (from_line(centers, behind, last) >= room * (radii + OUTER_RADIUS_M)).all(-1)
@@ -145,7 +145,7 @@ def _first_leg(
 
 
 def _push_straight(arm: Arm, body: int, end: np.ndarray, direction: np.ndarray) -> Actions:
-    """Push from behind until the body is at the end (2,), slips to the side, or does not move."""
+    """Push from behind until the body is at the end (2,), slips sideways, or stalls."""
     index = torch.tensor([body])
     height_m = float(arm.pose.p[2])
     touched, still, before = False, 0, place_of(arm, body)
@@ -162,14 +162,14 @@ def _push_straight(arm: Arm, body: int, end: np.ndarray, direction: np.ndarray) 
         if np.linalg.norm(aside) > ASIDE_M or still > STALLED_STEPS:
             return
         size = float(np.clip(EASE * along, SLOW_M, FAST_M))
-        # it sticks to the gripper, so it can be steered a little
+        # it sticks to the gripper, so it can be steered slightly
         course = direction + np.clip(aside / max(along, 0.03), -0.4, 0.4) if touched else direction
         yield advance(arm, size * course / np.linalg.norm(course), height_m)
 
 
 @solves(AtPositionPushed)
 def solve_at_position_pushed(arm: Arm, goal: AtPositionPushed) -> Actions:
-    """Push the object to its place."""
+    """Push the object to its position."""
     target = goal.position[0, :2].double().numpy()
     near_m = goal.criteria.pushed_position_m - MARGIN_M
     body = int(goal.object[0])
@@ -201,7 +201,7 @@ def solve_pushed_towards(arm: Arm, goal: PushedTowards) -> Actions:
 
 
 def _towards(arm: Arm, body: int, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Return free places (T, 2) around the way from one place (2,) to another."""
+    """Return free places (T, 2) around the line between two positions (2,)."""
     way = end - start
     side = np.array([-way[1], way[0]])
     shares = np.stack(np.meshgrid(np.arange(0.3, 1.01, 0.04), np.arange(-0.4, 0.41, 0.1)), -1)
@@ -212,7 +212,7 @@ def _towards(arm: Arm, body: int, start: np.ndarray, end: np.ndarray) -> np.ndar
 
 
 def _leave(arm: Arm, body: int) -> Actions:
-    """Let the object alone, and let it come to rest."""
+    """Retreat from the object, and wait until it rests."""
     if bool(arm.world.gripper_touches(torch.tensor([body]))[0]):
         yield from arm.rise(0.05)
     yield from rest(arm, body)

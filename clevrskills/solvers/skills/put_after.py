@@ -1,4 +1,4 @@
-"""Skill: brings an object to where another one must be before it."""
+"""Placing of an object into an area after others."""
 
 from clevrskills.predicates import Inside, InsideAfter
 from clevrskills.solvers.motion import Actions, Arm
@@ -9,7 +9,7 @@ from clevrskills.solvers.skills.uncover import set_aside
 
 @solves(InsideAfter)
 def solve_inside_after(arm: Arm, goal: InsideAfter) -> Actions:
-    """Put the object into the area; if it came too early, it is put aside first."""
+    """Put the object into the area; remove it first if it came too early."""
     inside = Inside(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(inside.evaluate(arm.world, {}).holds[0]):
         yield from set_aside(arm, int(goal.top[0]))

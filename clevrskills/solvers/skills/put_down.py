@@ -1,4 +1,4 @@
-"""Putting down what the gripper holds."""
+"""Putting down of the held body."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -13,27 +13,26 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_a
 __all__ = ["place", "rest"]
 
 ABOVE_M = (0.05, 0.10)
-"""Heights above its place from which an object is lowered: the second one where its neighbours are
-in the way of the first."""
+"""Heights from which an object is lowered; the second one avoids obstacles beside the place."""
 RETREAT_M = 0.06
 RELEASE_GAP_M = 0.0015
-"""Height above its resting place at which an object is let go."""
+"""Height above the resting pose at the release."""
 FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
-"""Least and greatest x and y of the part of the table where things are put aside."""
+"""Least and greatest x and y of the area where bodies are put aside."""
 REST_STEPS = 24
-"""Control steps in which an object must come to rest."""
+"""Maximum number of control steps for an object to come to rest."""
 SAFE_HEIGHT_M = 0.15
 FREE_M = 0.02
-"""Distance to other bodies from which a place of the table counts as free."""
+"""Distance to other bodies from which a place counts as free."""
 CHOICES = 8
-"""Places that are compared for the least motion of the joints."""
+"""Places that are compared by joint motion."""
 LEVEL, STEEP = -0.1, 0.9
-"""How far down (1: vertically) the gripper must point to put something down at all, and without
-looking whether it can back off."""
+"""Least downward component of the gripper for a placement, and for one without checking the
+retreat."""
 
 
 def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
-    """Put the held body down at the first of some poses that the arm reaches, and back off."""
+    """Put the held body down at the first reachable pose, and retreat."""
     body = arm.held
     target = reachable_place(arm, body, arm.grip(body), poses)
     if target is None:
@@ -42,14 +41,14 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
 
 
 def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
-    """Return first of some poses at which the arm, gripping it so, can put a body; or ``None``."""
+    """Return the first reachable pose of a gripped body, if any."""
     return next(_reachable_places(arm, body, grip, poses, arm.controller.target_qpos), (None,))[0]
 
 
 def nearest_place(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> tuple[Pose | None, float]:
-    """Return the place of least effort of the first few reachable ones; and its effort in rad."""
+    """Return the reachable pose of least effort among the first few, and its effort in rad."""
     found = islice(_reachable_places(arm, body, grip, poses, near), CHOICES)
     return min(found, key=lambda item: item[1], default=(None, np.inf))
 
@@ -57,13 +56,13 @@ def nearest_place(
 def _reachable_places(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> Iterator[tuple[Pose, float]]:
-    """Yield the poses that are reached, each with the effort to get there in rad."""
+    """Yield the reachable poses with their effort in rad."""
     for target in poses:
         tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
         down = -tip.to_transformation_matrix()[2, 2]
         if down < LEVEL:
             continue
-        # what is held will touch what it is put on
+        # the held body will touch its support
         arm.update_planning_scene(ignore=(body,), with_held=False, hollow=True)
         if arm.reachable(tip, near) is None or (
             down < STEEP and arm.reachable(backed_off(tip, RETREAT_M), near) is None
@@ -77,7 +76,7 @@ def _reachable_places(
 def _above(
     arm: Arm, body: int, grip: Pose, tip: Pose, near: np.ndarray
 ) -> tuple[Pose, np.ndarray] | None:
-    """Return gripper's pose above ``tip``, with a body held, and joint angles (n,); or ``None``."""
+    """Return the reachable pose above ``tip`` with a held body, and joint angles (n,), if any."""
     arm.update_planning_scene(ignore=(body,), grip=(body, grip))
     poses = [Pose([0, 0, height_m]) * tip for height_m in ABOVE_M]
     reached = ((pose, arm.reachable(pose, near)) for pose in poses)
@@ -85,7 +84,7 @@ def _above(
 
 
 def place_at(arm: Arm, body: int, target: Pose) -> Actions:
-    """Put a held body down at a pose and back off."""
+    """Put a held body down at a pose and retreat."""
     grip = arm.grip(body)
     tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
     above = _above(arm, body, grip, tip, arm.controller.target_qpos)
@@ -95,7 +94,7 @@ def place_at(arm: Arm, body: int, target: Pose) -> Actions:
     yield from arm.move(above[0])
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
-    # the grip may have given a little on the way
+    # the grip may have shifted on the way
     tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
     arm.set_label("place", f"Place {arm.label(body)} at {spot(target.p)}")
     yield from arm.straight(Pose([0, 0, 0.01]) * tip, per_step_m=0.025)
@@ -105,19 +104,19 @@ def place_at(arm: Arm, body: int, target: Pose) -> Actions:
 
 
 def let_go(arm: Arm) -> Actions:
-    """Release and back off, which is to rise if the gripper points down."""
+    """Release the body and retreat along the axis of the gripper."""
     arm.vacuum = False
     yield from arm.wait(1)
     yield from arm.straight(backed_off(arm.pose, RETREAT_M))
 
 
 def backed_off(tip: Pose, distance_m: float) -> Pose:
-    """Return the pose some way out along the axis of the gripper."""
+    """Return a pose moved back along the axis of the gripper."""
     return tip * Pose([0, 0, -distance_m])
 
 
 def put_aside(arm: Arm) -> Actions:
-    """Put what is held on a free place of the table."""
+    """Put the held body on a free place of the table."""
     body = arm.held
     arm.set_label("lift", f"Lift {arm.label(body)} to put it aside")
     if arm.pose.p[2] < SAFE_HEIGHT_M:
@@ -126,7 +125,7 @@ def put_aside(arm: Arm) -> Actions:
 
 
 def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
-    """Yield free places of the table in random order, at first as the body is turned now."""
+    """Yield random free places of the table, at first with the current orientation."""
     present = Pose(q=arm.body_pose(body).q)
     for k in range(2 * count):
         xy = arm.generator.uniform(*FREE_XY_M)
@@ -137,7 +136,7 @@ def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
 
 
 def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose | None:
-    """Return pose of a body, turned so (4,), at a place (2,) of the table; ``None``: not free."""
+    """Return the pose of a body with an orientation (4,) at a place (2,), if that is free."""
     pose = on_table(arm, body, xy, orientation)
     values = torch.as_tensor(np.concatenate((pose.p, pose.q)), dtype=torch.float32)
     points = geometry.to_world(values, arm.world.solids.points[0, body])
@@ -147,7 +146,7 @@ def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> 
 
 
 def on_table(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose:
-    """Return pose of a body at a place (2,), turned so (4,), with its lowest point on the table."""
+    """Return the pose of a body with an orientation (4,) on the table at a place (2,)."""
     turned = torch.as_tensor(orientation, dtype=torch.float32)
     offsets = geometry.rotate(turned[None], arm.world.solids.points[0, body])
     return Pose([*xy, float(-offsets[:, 2].min())], orientation)

@@ -1,4 +1,4 @@
-"""Skill: brings an object to a given pose on another one."""
+"""Placing of an object at a given pose on another one."""
 
 from collections.abc import Iterator
 
@@ -13,14 +13,14 @@ from clevrskills.solvers.skills.place import SLANT_RAD, bring, tilt_rad
 
 @solves(AtPoseOnTop)
 def solve_at_pose_on_top(arm: Arm, goal: AtPoseOnTop) -> Actions:
-    """Pick the object and put it on the other one, at its pose."""
+    """Put the object on the other one at its pose."""
     yield from bring(arm, int(goal.object[0]), lambda: _poses(arm, goal))
 
 
 def _poses(arm: Arm, goal: AtPoseOnTop) -> Iterator[Pose]:
     body = int(goal.object[0])
     orientation = goal.orientation[0].double().numpy()
-    if tilt_rad(arm, body) <= SLANT_RAD:  # as it is held, so that it lies flat when it is let go
+    if tilt_rad(arm, body) <= SLANT_RAD:  # as held, so that it lies flat after the release
         present = arm.body_pose(body).q
         orientation = (turned_about_z(yaw_of(orientation) - yaw_of(present)) * Pose(q=present)).q
     pose = torch.cat((goal.position, torch.as_tensor(orientation, dtype=torch.float32)[None]), -1)

@@ -1,4 +1,4 @@
-"""Turning an object by an angle, in a direction."""
+"""Rotation of an object by a signed angle."""
 
 from collections.abc import Generator, Iterator
 
@@ -16,26 +16,24 @@ from clevrskills.solvers.skills.place import UPRIGHT_RAD, UPRIGHT_TURNS_RAD, bri
 from clevrskills.solvers.skills.put_down import on_table, place_at, put_aside, rest
 
 STAGES = 5
-"""Largest number of grasps of an object: one turn of the wrist may not be enough."""
+"""Maximum number of grasps: one rotation of the wrist may not be enough."""
 CLEAR_M, LIFT_M, LIFTS = 0.03, 0.05, 4
-"""Height above the table from which an object is turned, and how far and how often it is lifted
-where there is no room."""
+"""Least height of the rotation; step and maximum number of lifts if there is no room."""
 PER_STEP_M = 0.02
 SPARE_RAD = 0.8
-"""Room left to the wrist, as the grasp may be turned somewhat."""
+"""Margin of the wrist's range, as the yaw of the grasp may differ."""
 ABOVE_M = 0.06
 
 
 @solves(Rotated)
 def solve_rotated(arm: Arm, goal: Rotated) -> Actions:
-    """Pick the object, turn it in the air by what is left to turn while it is carried to its place,
-    and put it down.
+    """Pick the object, rotate it by the remaining angle on the way to its place, and put it down.
 
-    Where the wrist can't do that, the object is turned where it is, as far as can be, and taken
-    anew with a grasp that leaves more room.
+    If the wrist's range does not allow that, rotate it in place as far as possible, and pick it
+    again with more room for the wrist.
 
     Raises:
-        SkillFailed: It can't be taken, turned or put down, or it takes too many turns.
+        SkillFailed: The object cannot be picked, rotated or put down, or takes too many rotations.
     """
     body = int(goal.object[0])
     xy, target = goal.position[0, :2].double().numpy(), goal.orientation[0].double().numpy()
@@ -62,12 +60,12 @@ def solve_rotated(arm: Arm, goal: Rotated) -> Actions:
 
 
 def _left_rad(arm: Arm, goal: Rotated) -> float:
-    """Return the turn about world z that is left."""
+    """Return the remaining angle about world z."""
     return float(goal.angle_rad[0] - arm.remembered(goal)["turned_rad"][0])
 
 
 def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:
-    """Yield upright poses at a place (2,)."""
+    """Yield upright poses at a position (2,)."""
     for turn in UPRIGHT_TURNS_RAD:
         yield on_table(arm, body, xy, turned_about_z(turn).q)
 
@@ -75,7 +73,9 @@ def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:
 def _turn(
     arm: Arm, body: int, xy: np.ndarray, angle_rad: float
 ) -> Generator[np.ndarray, None, tuple[bool, float]]:
-    """Carry a held body above a place (2,), turned; whether that can be, and the share turned."""
+    """Carry a held body above a place (2,) while rotating it, else rotate it in place; return
+    whether it was carried, and the share of the rotation.
+    """
     arm.set_label("turn", f"Turn {arm.label(body)}")
     if spans(arm, body)[0] < CLEAR_M:
         yield from arm.rise(LIFT_M)
@@ -97,9 +97,8 @@ def _turn(
 def _possible(
     arm: Arm, body: int, xy: np.ndarray, angle_rad: float
 ) -> tuple[list[Pose], float, bool]:
-    """Return the end-effector poses, one for each control step, that carry and turn what is held,
-    as far as the joints can follow without a collision; which share of the way that is; whether a
-    collision ends it.
+    """Return end-effector poses per control step that carry and rotate the held body as far as
+    possible, the share of the way, and whether a collision limits it.
     """
     arm.update_planning_scene()
     here = arm.body_pose(body).p
@@ -117,9 +116,8 @@ def _possible(
 def _way(
     arm: Arm, start: Pose, qpos: np.ndarray, here: np.ndarray, xy: np.ndarray, angle_rad: float
 ) -> Iterator[tuple[Pose, np.ndarray]]:
-    """Yield poses of the end effector, with joint angles (n,) whatever their limits, that move what
-    is at one place (3,) above another (2,) on a straight line and turn it evenly, as far as they
-    exist.
+    """Yield end-effector poses, with joint angles (n,) regardless of limits, that move a body from
+    one place (3,) above another (2,) on a line and rotate it evenly, as far as they exist.
     """
     steps = _steps(here, xy, angle_rad)
     for k in range(1, steps + 1):
@@ -133,7 +131,7 @@ def _way(
 
 
 def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
-    """Return the effort to carry a body to a place (2,) and to turn it on the way."""
+    """Return the effort to carry a body to a place (2,) and rotate it."""
 
     def effort_rad(grip: Pose, qpos: np.ndarray) -> float:
         start = arm.base * arm.planner.kinematics.forward(qpos)
@@ -147,13 +145,13 @@ def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
 
 
 def _steps(here: np.ndarray, xy: np.ndarray, angle_rad: float) -> int:
-    """Return control steps that it takes, at least one."""
+    """Return the number of control steps, at least one."""
     distance_m = float(np.linalg.norm(xy - here[:2]))
     return int(np.ceil(max(1.0, abs(angle_rad) / ROTATION_RAD, distance_m / PER_STEP_M)))
 
 
 def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) -> float:
-    """Return the gripper's turn at which to take a body so that the wrist has room to turn it."""
+    """Return the yaw for a grasp of a body that leaves the wrist room to rotate it."""
     here, yaw = arm.body_pose(body).p, arm.yaw_rad
     start = Pose([*here[:2], spans(arm, body)[1] + arm.cup_tip_z_m + ABOVE_M], down(yaw))
     qpos = arm.planner.kinematics.inverse(arm.base.inv() * start, arm.controller.target_qpos)
@@ -164,5 +162,5 @@ def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) ->
     most = arm.planner.upper[-1] - SPARE_RAD - max(0.0, *way)
     middle = (least + most) / 2
     angle = np.clip(qpos[-1], min(least, middle), max(most, middle))
-    # the gripper points down, so that its last joint turns the other way
+    # the gripper points down, so its last joint rotates the other way
     return float(yaw - (angle - qpos[-1]))

@@ -1,4 +1,4 @@
-"""Stacking objects in any order."""
+"""Stacking of objects in any order."""
 
 import torch
 
@@ -17,7 +17,7 @@ FOOT_REACH_M = 0.42
 
 @solves(SameStack)
 def solve_same_stack(arm: Arm, goal: SameStack) -> Actions:
-    """Put one object after the other on the highest tower; what is in the way is put aside."""
+    """Put one object after the other on the highest tower, and obstacles aside."""
     slots = [slot for slot in goal.objects[0].tolist() if slot >= 0]
     for _ in range(MOVES_PER_OBJECT * len(slots)):
         towers = goal.towers(arm.world)
@@ -42,7 +42,7 @@ def solve_same_stack(arm: Arm, goal: SameStack) -> Actions:
 
 
 def _foot(arm: Arm, slots: list[int], towers: Towers) -> int | None:
-    """Return the object under the highest tower; of equally high ones, one easy to reach."""
+    """Return the base of the highest tower, preferably one easy to reach."""
     heights = towers.height[0].tolist()
     if not max(heights):
         return None

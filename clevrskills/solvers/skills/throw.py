@@ -1,4 +1,4 @@
-"""Throwing objects at others."""
+"""Throwing of objects at others."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -22,30 +22,29 @@ from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import rest
 
 LEAST_HEIGHT_M = 0.30
-"""Height of the end effector from which what it holds is clear of what stands on the table."""
+"""Height of the end effector from which a held body is clear of the others."""
 STEEP = 0.92
-"""Least downward component of the direction of a gripper that can start to run up."""
+"""Least downward component of the gripper at the start of a run-up."""
 START_TILTS_RAD = (0.0, 0.3)
-"""Angles by which the gripper points ahead at the start: it then gets further before the elbow is
-too slow."""
+"""Forward tilts of the gripper at the start, which allow longer run-ups."""
 FLIGHT_MARGIN_M = 0.05
 SHARE_OF_HEIGHT, TOPPLING_SHARE = 0.6, 0.75
-"""At what share of its height a target is aimed at; to topple it, near the top."""
+"""Aimed height as a share of the target's, to hit and to topple it."""
 BEFORE_SHARE = 0.5
-"""Distance of a flight's end before the middle of its target, as a share of the thrown outline."""
+"""Distance of the aim before the target's center, as a share of the thrown outline."""
 FLAT_M = 0.03
 """Height up to which a target is hit from above."""
 START_RADII_M, START_HEIGHTS_M = (0.47, 0.40), (0.40, 0.34)
 START_TURNS_RAD = tuple(np.linspace(-1.25, 1.25, 11))
-"""Places beside the way from the base to the target from which to run up."""
+"""Starts of run-ups around the direction from the base to the target."""
 SWINGS = 8
-"""Ways to run up that are tried from each place."""
+"""Swings tried from each start."""
 PER_STEP_M = 0.05
 NEAREST_M = 0.25
-"""Distance that the gripper keeps from the axis of the base."""
+"""Least distance of the gripper from the axis of the base."""
 PLACES, EDGE_M, ROOM_M, CRAMPED_COST = 13, 0.03, 0.03, 3.0
-"""Places across a flat target that are compared, their distance from its edge, and from what lies
-there already; and how far from the middle one rather goes than nearer to that."""
+"""Places per side of a flat target, their margins to edge and other bodies, and the cost of a
+violated margin relative to the distance from the center."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class _Throw:
     target: int
 
     def run_up(self, start: Pose, qpos: np.ndarray) -> RunUp | None:
-        """Return a run-up from rest at a pose with joint angles (n,); ``None`` if there is none."""
+        """Return a run-up from rest at a pose with joint angles (n,), if any."""
         arm = self.arm
         if start.p[2] < LEAST_HEIGHT_M or start.to_transformation_matrix()[2, 2] > -STEEP:
             return None
@@ -74,7 +73,7 @@ class _Throw:
         return None
 
     def _aim(self, origin: np.ndarray) -> np.ndarray:
-        """Return the point (3,) that the object's origin is to pass, coming from a place (3,)."""
+        """Return the aim (3,) of the object's origin for a throw from a place (3,)."""
         low, high = spans(self.arm, self.target)
         below = float(self.arm.body_pose(self.body).p[2]) - spans(self.arm, self.body)[0]
         if high - low < FLAT_M:
@@ -88,7 +87,7 @@ class _Throw:
         return np.array([*(place - before * ahead), low + share * (high - low)])
 
     def _free_place(self) -> np.ndarray:
-        """Return the middle of a flat target or, if taken, the nearest free place, (2,)."""
+        """Return the center of a flat target, or the nearest free place, (2,)."""
         world, index = self.arm.world, torch.tensor([self.target])
         pose = world.pose(index)
         middle = geometry.to_world(pose, world.at(world.solids.center, index)[:, None])[0, 0, :2]
@@ -110,7 +109,7 @@ class _Throw:
         return places[cost.argmin()].double().numpy()
 
     def starts(self) -> list[Pose]:
-        """Return poses from which to run up, the nearest first."""
+        """Return starting poses of run-ups, the nearest first."""
         arm = self.arm
         offset = place_of(arm, self.target) - arm.base.p[:2]
         angle = np.arctan2(offset[1], offset[0])
@@ -124,13 +123,13 @@ class _Throw:
         return sorted(poses, key=self._way_to)
 
     def _way_to(self, pose: Pose) -> float:
-        """Return about how many control steps it takes to go to a pose."""
+        """Return the approximate number of control steps to a pose."""
         change = self.arm.pose.inv() * pose
         turn = float(np.linalg.norm(rotation_vector_np(change.q)))
         return max(float(np.linalg.norm(change.p)) / PER_STEP_M, turn / ROTATION_RAD)
 
     def start(self) -> Pose | None:
-        """Return the nearest pose from which a run-up is possible, a straight line away."""
+        """Return the nearest start of a run-up that is reachable on a straight line, if any."""
         for pose in self.starts():
             qpos = self._line(pose)
             if qpos is not None and self.run_up(pose, qpos):
@@ -138,7 +137,7 @@ class _Throw:
         return None
 
     def _line(self, end: Pose) -> np.ndarray | None:
-        """Return joint angles (n,) at the end of a straight way; ``None`` if it can't be gone."""
+        """Return joint angles (n,) at the end of a straight line, if it is feasible."""
         arm = self.arm
         kinematics, qpos = arm.planner.kinematics, arm.controller.target_qpos
         begin = arm.pose
@@ -155,14 +154,14 @@ class _Throw:
 
 
 def _outline(arm: Arm, body: int, direction: np.ndarray) -> float:
-    """Return the reach of a body beyond its origin along a direction (2,)."""
+    """Return the extent of a body from its origin along a direction (2,)."""
     points = arm.world.world_points(torch.tensor([body]))[0, :, :2].double().numpy()
     return float(((points - place_of(arm, body)) @ direction).max())
 
 
 @solves(Hit)
 def solve_hit(arm: Arm, goal: Hit) -> Actions:
-    """Pick the object up if need be, run up, let go at the right moment, and see where it ends."""
+    """Pick the object if necessary, throw it, and wait until it rests."""
     body, target = int(goal.object[0]), int(goal.target[0])
     if arm.held != body:
         yield from pick(arm, body)
@@ -187,7 +186,7 @@ def solve_hit(arm: Arm, goal: Hit) -> Actions:
 
 
 def _swing_back(throw: _Throw) -> Actions:
-    """Move to the nearest place from which the object can be thrown."""
+    """Move to the nearest start of a throw."""
     arm = throw.arm
     if arm.pose.p[2] < LEAST_HEIGHT_M:
         yield from arm.rise(LEAST_HEIGHT_M - float(arm.pose.p[2]))

@@ -1,4 +1,4 @@
-"""Toppling objects and stacks of them."""
+"""Toppling of objects and stacks."""
 
 import numpy as np
 import torch
@@ -21,18 +21,17 @@ from clevrskills.solvers.skills.touch import tilted, touch
 
 DIRECTIONS = 16
 BELOW_TOP_M, ABOVE_BOTTOM_M = 0.03, 0.012
-"""Height of the tips of the cups: below the top of what is tipped over, above the bottom of what is
-pushed off."""
+"""Height of the tips of the cups: below the top to topple, above the bottom to push off."""
 FALLEN_RAD = 0.6
-"""Tilt from which it falls on its own."""
+"""Tilt from which a body falls on its own."""
 PER_STEP_M, TRAVEL_M, LEAVE_M = 0.02, 0.16, 0.06
 MIDDLE_M = (-0.17, 0.0)
-"""Place of the table that is best within reach and view."""
+"""Center of reach and view on the table."""
 PUSHES = 6
 
 
 def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray]:
-    """Return directions (2,) to fall in, clear of others and towards the middle, best first."""
+    """Return directions (2,) to fall in, the best first: free and towards the center."""
     angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
     unit = np.column_stack((np.cos(angle), np.sin(angle)))
     start = place_of(arm, bodies[0])
@@ -47,7 +46,7 @@ def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray
 
 
 def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Actions:
-    """Push against the first of some bodies until it falls."""
+    """Push against the first body until it falls."""
     body = bodies[0]
     for direction in _directions(arm, bodies, length_m):
         top_m = max(spans(arm, k)[1] for k in bodies)
@@ -61,7 +60,7 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
             if fallen or spans(arm, body)[0] < low_m - ABOVE_BOTTOM_M:
                 break
             yield advance(arm, PER_STEP_M * direction, height_m)
-        yield from arm.rise(LEAVE_M)  # what it propped up falls
+        yield from arm.rise(LEAVE_M)  # bodies propped by the gripper fall
         for each in bodies:
             yield from rest(arm, each)
         return
@@ -70,7 +69,7 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
 
 @solves(TouchedToppled)
 def solve_touched_toppled(arm: Arm, goal: TouchedToppled) -> Actions:
-    """Push the object over, near its top; if it lies already, touch it."""
+    """Push the object over near its top; if it has fallen already, touch it."""
     body = int(goal.object[0])
     yield from empty_hand(arm)
     if tilted(arm, body) >= goal.criteria.topple_angle_rad:
@@ -82,7 +81,7 @@ def solve_touched_toppled(arm: Arm, goal: TouchedToppled) -> Actions:
 
 @solves(ToppledStructure)
 def solve_toppled_structure(arm: Arm, goal: ToppledStructure) -> Actions:
-    """Push the lowest hanging body off what carries it, with all above; if none, touch."""
+    """Push the lowest body off its support, with all above; if all are on the table, touch."""
     bodies = [k for k in goal.objects[0].tolist() if k >= 0]
     yield from empty_hand(arm)
     for body in bodies:
@@ -100,6 +99,6 @@ def solve_toppled_structure(arm: Arm, goal: ToppledStructure) -> Actions:
 
 
 def _hanging(arm: Arm, bodies: list[int]) -> list[int]:
-    """Return those of some bodies that are not on the table, the lowest first."""
+    """Return the bodies that are not on the table, the lowest first."""
     off = [k for k in bodies if not bool(arm.world.on_table(torch.tensor([k]))[0])]
     return sorted(off, key=lambda k: spans(arm, k)[0])

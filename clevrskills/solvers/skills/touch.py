@@ -1,4 +1,4 @@
-"""Touching an object gently, or touching it to push it away."""
+"""Touching of objects, and pushing them away."""
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ OVERTRAVEL_M, LEAVE_M = 0.006, 0.012
 TOP_M = 0.003
 SPOTS, TURNS_RAD = 6, (0.0, np.pi / 2, -np.pi / 2)
 PUSH_M = 0.015
-"""Distance by which an object is pushed further than needed."""
+"""Additional distance of a push."""
 DIRECTIONS = 16
 
 
@@ -41,7 +41,7 @@ def touch(arm: Arm, body: int) -> Actions:
 
 
 def _above(arm: Arm, body: int) -> Pose:
-    """Return the end-effector pose, cups down, at the reachable spot nearest to a body's centre."""
+    """Return the end-effector pose, cups down, at the reachable spot nearest to a body's center."""
     index = torch.tensor([body])
     points = arm.world.world_points(index)[0].double().numpy()
     center = geometry.to_world(
@@ -73,7 +73,7 @@ def solve_touched(arm: Arm, goal: Touched) -> Actions:
 
 @solves(TouchedPushed)
 def solve_touched_pushed(arm: Arm, goal: TouchedPushed) -> Actions:
-    """Push the object away in the direction that is easiest."""
+    """Push the object away in the easiest direction."""
     body, least_m = int(goal.object[0]), goal.criteria.push_displacement_m
     if tilted(arm, body) >= goal.criteria.topple_angle_rad:
         raise SkillFailed(f"{arm.world.keys[body]} has fallen over")
@@ -92,6 +92,6 @@ def solve_touched_pushed(arm: Arm, goal: TouchedPushed) -> Actions:
 
 
 def tilted(arm: Arm, body: int) -> float:
-    """Return angle in radians by which a body is tilted, compared to the start of the episode."""
+    """Return the tilt of a body in radians relative to the start of the episode."""
     index = torch.tensor([body])
     return float(tilt(arm.env.start.orientation(index), arm.world.orientation(index))[0])

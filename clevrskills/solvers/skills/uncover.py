@@ -1,4 +1,4 @@
-"""Clearing away what lies on an object."""
+"""Removal of bodies that lie on an object."""
 
 import torch
 
@@ -7,18 +7,18 @@ from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import put_aside, rest
 
 LYING = 0.1
-"""Share of its weight from which a body counts as lying on another one."""
+"""Supported share of its weight from which a body counts as lying on another one."""
 
 
 def uncover(arm: Arm, body: int) -> Actions:
-    """Put aside what lies on a body, the highest first."""
+    """Put aside all bodies on a body, the highest first."""
     while (upper := _lying_on(arm, body)) is not None:
         yield from uncover(arm, upper)
         yield from set_aside(arm, upper)
 
 
 def set_aside(arm: Arm, body: int) -> Actions:
-    """Take a body and put it on a free place of the table."""
+    """Put a body on a free place of the table."""
     if arm.held != body:
         yield from pick(arm, body)
     yield from put_aside(arm)
@@ -26,7 +26,7 @@ def set_aside(arm: Arm, body: int) -> Actions:
 
 
 def _lying_on(arm: Arm, body: int) -> int | None:
-    """Return a body that can be moved and lies on another one; ``None`` if there is none."""
+    """Return a movable body that lies on another one, if any."""
     lower = torch.tensor([body])
     for slot in range(len(arm.world.keys)):
         if slot in (body, arm.held) or not bool(arm.world.solids.movable[0, slot]):

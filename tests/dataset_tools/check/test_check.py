@@ -244,7 +244,7 @@ CATALOGUE: dict[str, tuple[Change, str]] = {
     ),
     "directory": (
         lambda root: shutil.rmtree(root / EPISODE),
-        f"{EPISODE}: is in the manifest, but not there",
+        f"{EPISODE}: is in the manifest, but missing",
     ),
     "line twice": (
         lines(lambda ls: ls.append(line_of(ls))),
@@ -258,7 +258,7 @@ CATALOGUE: dict[str, tuple[Change, str]] = {
     ),
     "torn line": (
         lambda root: (root / "manifest" / "local.jsonl").open("a").write('{"task":'),
-        "manifest/local.jsonl line 9: is torn",
+        "manifest/local.jsonl line 9: is incomplete",
     ),
     "damaged line": (
         lambda root: (root / "manifest" / "local.jsonl").open("a").write("nonsense\n"),
@@ -282,7 +282,7 @@ CATALOGUE: dict[str, tuple[Change, str]] = {
     ),
     "partial": (
         lambda root: (root / ".partial-local-0").mkdir(),
-        ".partial-local-0: left by a writer",
+        ".partial-local-0: left by an interrupted",
     ),
     "stray": (lambda root: (root / "notes.txt").touch(), "notes.txt: is not part of a dataset"),
     "no task": (lambda root: (root / "juggle").mkdir(), "juggle: is no task"),

@@ -48,7 +48,7 @@ def test_bad_input_gives_one_line(
         capsys, demos, "--to", "minari", "--out", out, "--workers", 2
     )
     assert "--shard 2/2: allowed is i/n" in refusal(capsys, *to, out, "--shard", "2/2")
-    assert "lies in the dataset itself" in refusal(capsys, *to, demos / "out")
+    assert "is inside the dataset" in refusal(capsys, *to, demos / "out")
     assert "is not a dataset" in refusal(capsys, tmp_path, "--to", "lerobot", "--out", out)
     line = refusal(capsys, *to, out, "--task", "stir")
     assert line.endswith("'stir'; allowed: reach, visit")
@@ -78,11 +78,11 @@ def test_what_words_cannot_say_is_left_out(
     assert main(["export", str(root), "--to", "rlds", "--out", str(out)]) == 0
     first, line = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{out}: 5 episodes as rlds")
-    assert line == "left out, as words alone cannot say what is asked for: visit (1)"
+    assert line == "left out, because their task cannot be stated in words: visit (1)"
     (shards,) = (out / "clevrskills/1.0.0").glob("*.tfrecord*")
     assert b"key-step" not in shards.read_bytes()
     only = select(Dataset(root).filter(task="visit"))
-    with pytest.raises(ClevrSkillsError, match="visit: words alone cannot say"):
+    with pytest.raises(ClevrSkillsError, match="visit: the task cannot be stated"):
         write_dataset(replace(only, ids=only.ids[:1]), "lerobot", tmp_path / "none")
 
 
@@ -120,7 +120,7 @@ def test_perturbed_episodes_are_not_drawn_again_by_seed(
 ) -> None:
     selection = select(Dataset(demos))
     perturbed = replace(selection, header=replace(selection.header, axes={"camera": 3}))
-    with pytest.raises(ClevrSkillsError, match=f"is perturbed, and --to {to} draws its episodes"):
+    with pytest.raises(ClevrSkillsError, match=f"is perturbed, but --to {to} recreates episodes"):
         write_dataset(perturbed, to, tmp_path / "out")
 
 

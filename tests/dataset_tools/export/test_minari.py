@@ -93,7 +93,7 @@ def test_actions_that_solve_nothing_are_no_demonstration(recorded: Path, tmp_pat
         table.column_names.index("action"), table.schema.field("action"), still
     )
     pq.write_table(table, path)
-    with pytest.raises(ClevrSkillsError, match="train_00000000: its actions do not solve its task"):
+    with pytest.raises(ClevrSkillsError, match="its replay does not solve the task"):
         write_dataset(select(Dataset(changed)), "minari", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

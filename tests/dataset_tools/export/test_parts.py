@@ -90,7 +90,7 @@ def test_episodes_are_added(to: str, both_splits: Path, whole: dict, tmp_path: P
     assert (out / "meta/info.json").read_bytes() == (whole[to] / "meta/info.json").read_bytes()
     tables = [pq.read_table(root / "data") for root in (out, whole[to])]
     assert tables[0].equals(tables[1])
-    with pytest.raises(ClevrSkillsError, match="which is not among the episodes"):
+    with pytest.raises(ClevrSkillsError, match="which is not selected"):
         write_dataset(some, to, out)
 
 

@@ -19,7 +19,6 @@ from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.manifest import latest_lines, read_manifest
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.options import parse
 from clevrskills.solvers import requirements
 
 TROUBLE = {1: "fail", 3: "crash"}
@@ -295,7 +294,7 @@ def test_a_killed_run_takes_its_workers_along_and_can_be_continued(tmp_path: Pat
         ({"shard": "3/3"}, "--shard 3/3: allowed is i/n with i from 0 to n - 1"),
         ({"shard": "-1/3"}, "--shard -1/3: allowed is"),
         ({"shard": "x"}, "--shard x: allowed is"),
-        ({"shard": "0/3", "driver": "ray"}, "--shard is for --driver local"),
+        ({"shard": "0/3", "driver": "ray"}, "--shard needs --driver local"),
         ({"arg": ("reach.speed=3",)}, "unknown argument of reach 'speed'; allowed: targets"),
         ({"arg": ("run.targets=3",)}, "unknown task in --arg 'run'; allowed: reach, visit, tour"),
         ({"arg": ("targets=3",)}, "--arg targets=3: allowed is TASK.NAME=VALUE"),
@@ -361,12 +360,6 @@ def test_images(tmp_path: Path) -> None:
     assert (header.size_px, header.depth, header.segmentation) == (32, True, True)
 
 
-def test_no_cameras(tmp_path: Path) -> None:
-    args = args_for(tmp_path, episodes=1, no_cameras=True)
-    assert generate(args, FakeSource({})) == 0
-    assert Dataset(tmp_path)[0].cameras == ()
-
-
 def test_an_environment_that_cannot_be_built(tmp_path: Path) -> None:
     message = "cannot build the environment of reach: RuntimeError: no renderer"
     with pytest.raises(ClevrSkillsError, match=message):
@@ -383,28 +376,6 @@ def test_giving_up(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert len(list(read_manifest(tmp_path))) == 23
     assert seeds(tmp_path) == [1, 2, 3]
     assert "20 skill" in capsys.readouterr().out
-
-
-def test_command_line() -> None:
-    words = (
-        "reach tour --level L0 --level L1 --episodes 3 --out data --cameras hand_camera --json "
-        "--arg reach.targets=3 --arg tour.targets=[1,2] --shard 0/8 --timeout 30 --size 128 --depth"
-    )
-    args = parse(GenerateArgs, words.split())
-    assert args == GenerateArgs(
-        tasks=("reach", "tour"),
-        level=("L0", "L1"),
-        episodes=3,
-        out=Path("data"),
-        cameras=("hand_camera",),
-        json=True,
-        arg=("reach.targets=3", "tour.targets=[1,2]"),
-        shard="0/8",
-        timeout=30.0,
-        size=128,
-        depth=True,
-    )
-    assert parse(GenerateArgs, "reach --out data --no-cameras".split()).no_cameras
 
 
 class NoOracle(FakeSource):

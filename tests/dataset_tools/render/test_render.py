@@ -136,7 +136,7 @@ def test_bad_arguments(numbers: Path, tmp_path: Path, change: dict, message: str
 
 
 def test_refuses_folders_that_hold_something_else(numbers: Path, filmed: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match="another folder than that of the dataset"):
+    with pytest.raises(ClevrSkillsError, match="must differ from the folder of the dataset"):
         render(RenderArgs(dataset=numbers, out=numbers), SOURCE)
     with pytest.raises(ClevrSkillsError, match="was made with size_px None, not 32"):
         render(RenderArgs(dataset=numbers, out=filmed, size=32), SOURCE)

@@ -197,7 +197,7 @@ def test_a_demonstration_of_another_scene_is_refused(demonstrations: Path, tmp_p
     info["scene"]["bodies"][0]["pose"][0] += 0.01
     path.write_text(json.dumps(info))
     out = tmp_path / "out"
-    with pytest.raises(ClevrSkillsError, match="its seed draws another scene or goal now"):
+    with pytest.raises(ClevrSkillsError, match="its seed gives another scene or goal now"):
         scenes(SceneArgs(demonstrations=changed, size=PX, out=out))
     assert not list(out.glob("trace/*")) and not list(out.glob(".partial*"))
 

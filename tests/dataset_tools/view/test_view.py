@@ -11,7 +11,6 @@ from clevrskills.dataset_tools.manifest import Attempt
 from clevrskills.dataset_tools.view.command import ViewArgs, choose, page, view
 from clevrskills.dataset_tools.view.page_data import contents
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.options import parse
 
 SVG = "http://www.w3.org/2000/svg"
 
@@ -189,10 +188,3 @@ def test_bad_arguments(demos: Path, tmp_path: Path, change: dict, message: str) 
         view(args)
     assert str(error.value).startswith(message) and "\n" not in str(error.value)
     assert not (tmp_path / "page.html").exists()
-
-
-def test_command_line() -> None:
-    args = parse(ViewArgs, "data --episode sort/train_00000001 --out page.html".split())
-    assert args == ViewArgs(
-        dataset=Path("data"), episode="sort/train_00000001", out=Path("page.html")
-    )

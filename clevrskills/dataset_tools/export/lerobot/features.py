@@ -1,7 +1,6 @@
-"""LeRobot datasets in general: columns of each frame, and a writer of episodes for all versions.
+"""LeRobot datasets: features of frames, and base class of the writers of all versions.
 
-Frame t of N is what was observed before action t. The recorded picture of the final state, after
-the last action, has no row and is left out.
+Frame t of N is the observation before action t; the image of the final state is left out.
 """
 
 import textwrap
@@ -30,13 +29,13 @@ from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.state_vector import state_parts
 
 TASKS, ASKED = "tasks", "asked"
-"""Kinds of sentences: all that are numbered as tasks, and those that ask for a whole task."""
+"""Kinds of sentences: all in the table of tasks, and those of whole tasks."""
 STATISTICS_FILE = "statistics.npz"
 IMAGES_PER_EPISODE = 8
-"""Images of each camera that are decoded for the statistics."""
+"""Decoded images of each camera for the statistics."""
 _TEXTS = ("instruction", "predicate", "skill", "action_class")
 ANNOTATIONS = ("annotation.human.task_description", "annotation.human.subtask")
-"""Columns for loaders in the way of GR00T: numbers of sentences among the tasks."""
+"""Columns for loaders like GR00T's: indices into the table of tasks."""
 _NUMBERS_AND_TEXTS = (
     ("float32", ("next.reward", "next.progress")),
     ("bool", ("next.done", "next.success", "next.truncated")),
@@ -46,17 +45,17 @@ _NUMBERS_AND_TEXTS = (
     ("float32", ("timestamp",)),
     ("int64", ("frame_index", "episode_index", "index", "task_index")),
 )
-"""Types of the columns that hold one value of each frame."""
+"""Types of the columns with one value per frame."""
 
 Row = dict[str, Any]
-"""Values of an episode, by name of the column."""
+"""Values of an episode by column."""
 
 
 def split_ranges(selection: Selection) -> dict[str, str]:
     """Return the ``splits`` of ``info.json``.
 
     Raises:
-        ClevrSkillsError: The episodes of a split are not side by side.
+        ClevrSkillsError: The episodes of a split are not contiguous.
     """
     splits, start = {}, 0
     names = (RecordedName.parse(name).split for name in selection.ids)
@@ -64,18 +63,15 @@ def split_ranges(selection: Selection) -> dict[str, str]:
         stop = start + sum(1 for _ in group)
         if split in splits:
             raise ClevrSkillsError(
-                f"episodes of {split} would come after those of another split: add the splits in "
-                "order, or export each into a folder of its own"
+                f"episodes of {split} would follow those of another split: add the splits in "
+                "order, or export each into its own folder"
             )
         splits[split], start = f"{start}:{stop}", stop
     return splits
 
 
 def task_sentences(episode: Episode) -> list[str]:
-    """Return the ways to ask for the task in words alone, the first of them its sentence.
-
-    A text that shows the goal as a picture is left out, unless there is no other.
-    """
+    """Return the wordings of the task; those with a goal image only if there are no others."""
     data = episode.prompt["data"]
     texts = [data["text"], *data.get("others", [])]
     if len(texts) == 1:
@@ -91,13 +87,13 @@ def image_key(camera: str) -> str:
 
 
 def state_sizes(episode: Episode) -> dict[str, int]:
-    """Return the measurements in ``observation.state`` and how many numbers each has."""
+    """Return the sizes of the measurements in ``observation.state``."""
     row = episode.steps.iloc[0]
     return {name: np.size(row[name]) for name in state_parts() if name in row}
 
 
 def _action_names(episode: Episode) -> list[str]:
-    """Return names of the numbers of an action: those that are scaled are deltas."""
+    """Return the names of the components of an action; scaled ones are deltas."""
     labels = step_interface(episode.suite).labels
     names: list[str] = []
     for part in episode.info["action_spec"]["parts"]:
@@ -123,7 +119,7 @@ def _feature(dtype: str, names: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 def features(episode: Episode) -> dict[str, dict[str, Any]]:
-    """Return the ``features`` of ``info.json``, the same for all episodes of a dataset."""
+    """Return the ``features`` of ``info.json``, equal for all episodes of a dataset."""
     found = {image_key(camera): _video_feature(episode, camera) for camera in episode.cameras}
     found["observation.state"] = _feature("float32", _state_names(state_sizes(episode)))
     found["action"] = _feature("float32", _action_names(episode))
@@ -202,13 +198,7 @@ Made with {packages}.
 
 
 def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
-    """Return the page, with the metadata that the hub reads.
-
-    Args:
-        selection: The episodes.
-        info: The content of ``info.json``.
-        sentences: Number of different sentences that ask for a task.
-    """
+    """Return the dataset card, given ``info.json`` and the number of task sentences."""
     tasks = Counter(name.partition("/")[0] for name in selection.ids)
     parts = ", ".join(part.meaning for part in state_parts().values())
     state = textwrap.fill(f"- `observation.state`: {parts}.", 99, subsequent_indent="  ")
@@ -228,13 +218,13 @@ def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
 
 
 class LeRobotWriter(PartWriter):
-    """Writer of parts of a LeRobot dataset, episode by episode; see :class:`PartWriter`."""
+    """Writer of parts of a LeRobot dataset, see :class:`PartWriter`."""
 
     version: str
     data_path: str
     video_path: str
     subtasks = "subtasks"
-    """Kind of the sentences among which sub-tasks are numbered."""
+    """Kind of sentences that contains the subtasks."""
 
     def __init__(self, selection: Selection, plan: Plan) -> None:
         super().__init__(selection, plan)
@@ -272,15 +262,13 @@ class LeRobotWriter(PartWriter):
 
     @abstractmethod
     def add_video(self, key: str, recording: Recording) -> Row:
-        """Write the images of a camera; returns the columns that say where they are."""
+        """Write the images of a camera; return the columns with their location."""
 
     @abstractmethod
     def add_episode(
         self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
-        """Write all else of an episode: its description ``row``, where its ``videos`` are, the
-        columns of its ``frames`` and their statistics.
-        """
+        """Write description, location of videos, frames and statistics of an episode."""
 
     @abstractmethod
     def end(self) -> None:
@@ -288,7 +276,7 @@ class LeRobotWriter(PartWriter):
 
     @abstractmethod
     def join(self, parts: Sequence[Path], out: Path) -> dict[str, Any]:
-        """Join all parts; return what ``info.json`` says of their number and size."""
+        """Join all parts; return the number and size of files for ``info.json``."""
 
     def assemble(self, parts: Sequence[Path], out: Path) -> None:
         (out / "meta").mkdir(exist_ok=True)
@@ -345,9 +333,7 @@ class LeRobotWriter(PartWriter):
         self.frames += len(episode)
 
     def _columns(self, episode: Episode, task: int) -> dict[str, Any]:
-        """Return the features of each frame but the images: arrays (N,) or (N, D), or lists of
-        sentences.
-        """
+        """Return the features without images: arrays (N,) or (N, D), or lists of texts."""
         steps, count = episode.steps, len(episode)
         state = [_numbers(steps[name]).reshape(count, -1) for name in state_sizes(episode)]
         done = steps["terminated"].to_numpy() | steps["truncated"].to_numpy()
@@ -379,4 +365,4 @@ class LeRobotWriter(PartWriter):
         try:
             return np.array([known[sentence] for sentence in episode.steps["subtask"]])
         except KeyError as error:
-            raise DatasetError(f"{episode.id}: episode.json has no sub-task {error}") from error
+            raise DatasetError(f"{episode.id}: episode.json has no subtask {error}") from error

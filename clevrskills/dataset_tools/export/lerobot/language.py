@@ -1,8 +1,8 @@
-"""Language columns that LeRobot 0.6 added to its format, filled with what is known to be true.
+"""Language columns of LeRobot 0.6, filled with ground truth; see ``docs/formats.md``.
 
-``language_persistent`` has, on every frame of an episode, all rows whose text holds from its
-timestamp until the next of its style. ``language_events`` has questions on single frames and their
-answers, once a second for each camera, never for two on one frame. ``docs/formats.md`` lists both.
+``language_persistent`` has texts that are valid from a timestamp until the next one of their style,
+repeated on every frame. ``language_events`` has questions and answers on single frames, once a
+second for each camera, at most one question per frame.
 """
 
 import json
@@ -16,9 +16,9 @@ from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot.features import image_key, task_sentences
 
 SEEN = 0.1
-"""An object of which at least this share is visible can be seen."""
+"""Visible share from which an object counts as visible."""
 WHOLE = 0.95
-"""An object of which at least this share is visible is fully visible."""
+"""Visible share from which an object counts as fully visible."""
 _WORDS = [("role", pa.string()), ("content", pa.string()), ("style", pa.string())]
 _REST = [("camera", pa.string()), ("tool_calls", pa.list_(pa.string()))]
 PERSISTENT = pa.list_(pa.struct([*_WORDS, ("timestamp", pa.float32()), *_REST]))
@@ -26,7 +26,7 @@ EVENTS = pa.list_(pa.struct([*_WORDS, *_REST]))
 
 
 def with_language(rows: pa.Table, episode: Episode) -> pa.Table:
-    """Add the two columns to the frames of an episode."""
+    """Return the frames of an episode with the two columns."""
     persistent = pa.array([persistent_rows(episode)], PERSISTENT).values
     count, each = len(rows), len(persistent)
     broadcast = pa.ListArray.from_arrays(
@@ -45,7 +45,7 @@ def _row(role: str, style: str, content: str, **more: Any) -> dict[str, Any]:
 
 
 def persistent_rows(episode: Episode) -> list[dict[str, Any]]:
-    """Return rows for all frames, in the order of their timestamps."""
+    """Return the persistent texts in the order of their timestamps."""
     segments = episode.segments["subtask"]
     runs = [(text, next(run)) for text, run in groupby(segments, key=lambda run: run["plain"])]
     reached = [key for key in episode.keysteps if key["subgoal"] is not None]
@@ -66,13 +66,13 @@ def persistent_rows(episode: Episode) -> list[dict[str, Any]]:
 
 
 def event_rows(episode: Episode) -> dict[int, list[dict[str, Any]]]:
-    """Return rows by frame: a question and its answer for each camera, once a second."""
+    """Return questions and answers by frame, once a second for each camera."""
     events: dict[int, list[dict[str, Any]]] = {}
     names = [str(each["name"]) for each in episode.objects]
     cameras, fps = episode.cameras if names else (), int(episode.info["fps"])
     for order, camera in enumerate(cameras):
         boxes, visible = episode.boxes(camera), episode.visible(camera)
-        # lerobot 0.6.1 looks for the one question of a frame, whatever its camera
+        # lerobot 0.6.1 supports one question per frame, for any camera
         steps = range(order * fps // len(cameras), len(episode), fps)
         for number, step in enumerate(steps, start=order):
             question, answer = _ask(number, names, boxes[step], visible[step])

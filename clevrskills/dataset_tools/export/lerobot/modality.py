@@ -1,32 +1,21 @@
-"""Content of ``modality.json``, which tells GR00T and StarVLA what is where in state and action."""
+"""Content of ``modality.json``, the layout of state and action for GR00T and StarVLA."""
 
-from pathlib import Path
 from typing import Any
 
 from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot.features import (
-    ANNOTATIONS,
-    image_key,
-    state_sizes,
-    write_json,
-)
+from clevrskills.dataset_tools.export.lerobot.features import ANNOTATIONS, image_key, state_sizes
 
 _PROPERTIES: dict[str, dict[str, Any]] = {
     "end_effector_rotation": {"rotation_type": "quaternion"},
     "end_effector_position_delta": {"absolute": False},
     "end_effector_rotation_delta": {"absolute": False, "rotation_type": "axis_angle"},
 }
-"""Properties of parts of state and action, besides their place."""
-
-
-def write_modality(out: Path, episode: Episode) -> None:
-    """Write the file of a dataset, of which an episode is given."""
-    write_json(out / "meta/modality.json", modality(episode))
+"""Properties of parts of state and action."""
 
 
 def modality(episode: Episode) -> dict[str, Any]:
-    """Return the content of ``modality.json``: parts of state and action, cameras, texts."""
+    """Return parts of state and action, cameras and texts of the dataset of an episode."""
     state, action, start = {}, {}, 0
     for part, size in state_sizes(episode).items():
         for name, which in STATE_MODALITIES.get(part, {part: slice(None)}).items():

@@ -1,7 +1,4 @@
-"""LeRobotDataset v2.1: a table and a video for each camera of each episode, as openpi reads it.
-
-With ``meta/modality.json`` and ``meta/stats.json`` it is also what GR00T reads.
-"""
+"""LeRobotDataset v2.1 for openpi and GR00T: a table, and a video per camera, for each episode."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot.features import TASKS, LeRobotWriter, Row
-from clevrskills.dataset_tools.export.lerobot.modality import write_modality
+from clevrskills.dataset_tools.export.lerobot.features import TASKS, LeRobotWriter, Row, write_json
+from clevrskills.dataset_tools.export.lerobot.modality import modality
 from clevrskills.dataset_tools.export.parts import move
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.jobs.files import to_json
@@ -31,7 +28,6 @@ class V21(LeRobotWriter):
     subtasks = TASKS
 
     def files(self) -> int:
-        """Return how many files there will be."""
         return len(self.plan.ids) * (1 + len(self.first.cameras)) + 5 + len(_LINES)
 
     def begin(self, path: Path) -> None:
@@ -65,7 +61,7 @@ class V21(LeRobotWriter):
         tasks = self.plan.numbers[TASKS].items()
         lines = (to_json({"task_index": index, "task": task}) + "\n" for task, index in tasks)
         (out / "meta/tasks.jsonl").write_text("".join(lines), encoding="utf-8")
-        write_modality(out, self.first)
+        write_json(out / "meta/modality.json", modality(self.first))
         count = len(self.plan.ids)
         return {
             "total_videos": count * len(self.first.cameras),

@@ -1,7 +1,4 @@
-"""LeRobotDataset v3.0: frames of many episodes in each file.
-
-Written after the files that lerobot 0.4 to 0.6 write and read; it does not need that package.
-"""
+"""LeRobotDataset v3.0 of lerobot 0.4 to 0.6, written without that package."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,16 +10,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot.features import TASKS, LeRobotWriter, Row, image_key
-from clevrskills.dataset_tools.export.lerobot.modality import write_modality
+from clevrskills.dataset_tools.export.lerobot.features import (
+    TASKS,
+    LeRobotWriter,
+    Row,
+    image_key,
+    write_json,
+)
+from clevrskills.dataset_tools.export.lerobot.modality import modality
 from clevrskills.dataset_tools.export.parts import move
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 
 FILES_PER_CHUNK = 1000
 DATA_FILE_MB, VIDEO_FILE_MB = 100, 200
-"""Sizes that no file of a part comes up to."""
+"""Upper bounds of file sizes."""
 PARTS_PER_FILE = 50
-"""Parts whose episodes are described in one file, a row group for each part."""
+"""Parts per file of episode metadata, each a row group."""
 _NAME = "chunk-{chunk_index:03d}/file-{file_index:03d}"
 DATA_PATH = f"data/{_NAME}.parquet"
 VIDEO_PATH = f"videos/{{video_key}}/{_NAME}.mp4"
@@ -31,7 +34,7 @@ _DATA_FILE, _EPISODES_FILE, _VIDEO_FILE = "data.parquet", "episodes.parquet", "{
 
 
 def _place(number: int) -> dict[str, int]:
-    """Return where a file is; there are ``FILES_PER_CHUNK`` in each folder."""
+    """Return chunk and file index of a file."""
     chunk, file = divmod(number, FILES_PER_CHUNK)
     return {"chunk_index": chunk, "file_index": file}
 
@@ -47,7 +50,6 @@ class V30(LeRobotWriter):
     language = False
 
     def files(self) -> int:
-        """Return how many files there will be."""
         parts = len(self.plan.stops)
         return parts * (1 + len(self.first.cameras)) + -(-parts // PARTS_PER_FILE) + 6
 
@@ -135,7 +137,7 @@ class V30(LeRobotWriter):
             writer.write_table(table, row_group_size=len(table))
         assert writer is not None
         writer.close()
-        write_modality(out, self.first)
+        write_json(out / "meta/modality.json", modality(self.first))
         for name in (TASKS, self.subtasks):
             sentences = self.plan.numbers[name]
             index = {f"{name.removesuffix('s')}_index": list(sentences.values())}
@@ -154,9 +156,6 @@ class V30(LeRobotWriter):
 
 
 class V31(V30):
-    """Writer of version 3 with language columns.
-
-    lerobot reads them from version 0.6 on; earlier versions refuse such files.
-    """
+    """Writer of version 3 with language columns, which needs lerobot 0.6 or later."""
 
     language = True
