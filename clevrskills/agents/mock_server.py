@@ -36,8 +36,6 @@ class ChatStubArgs:
     """Port on this machine; 0: any free port."""
     port_file: Path | None = None
     """File to write the port to once the server listens."""
-    delay: float = 0.0
-    """Delay of each response, in seconds."""
     fail_first: int = 0
     """Number of requests to refuse before the first reply."""
     status: int = 503
@@ -50,13 +48,13 @@ def chat_stub(args: ChatStubArgs) -> int:
     Raises:
         ClevrSkillsError: The behaviour is unknown, or the port is in use.
     """
-    check_least(args, port=0, delay=0, fail_first=0, status=400)
+    check_least(args, port=0, fail_first=0, status=400)
     sys.path.insert(0, os.getcwd())
     answer = behaviour(args.behaviour)
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in shell background jobs
     with stop_signals(), contextlib.suppress(KeyboardInterrupt):
-        with serving(answer, args.port, args.delay, args.fail_first, args.status) as url:
+        with serving(answer, args.port, args.fail_first, args.status) as url:
             if args.port_file is not None:
                 write_whole(args.port_file, f"{url.split(':')[-1].split('/')[0]}\n")
             print(f"Serving {args.behaviour} at {url}; press Ctrl-C to stop", flush=True)
@@ -110,15 +108,12 @@ def behaviour(name: str) -> Answer:
 
 
 @contextlib.contextmanager
-def serving(
-    answer: Answer, port: int = 0, delay_s: float = 0.0, fail_first: int = 0, status: int = 503
-) -> Iterator[str]:
+def serving(answer: Answer, port: int = 0, fail_first: int = 0, status: int = 503) -> Iterator[str]:
     """Serve on this machine, in threads; yield the base URL for clients.
 
     Args:
         answer: Function that answers requests.
         port: Port; 0: any free port.
-        delay_s: Delay of each response.
         fail_first: Number of requests to refuse before the first reply.
         status: HTTP status of refused requests.
 
@@ -130,7 +125,6 @@ def serving(
     def served(request: Mapping[str, Any]) -> Mapping[str, Any]:
         with lock:
             refused = next(refusals, None) is not None
-        time.sleep(delay_s)
         return _refusal(status, "not yet") if refused else answer(request)
 
     handler = type("Handler", (_Handler,), {"answer": staticmethod(served)})

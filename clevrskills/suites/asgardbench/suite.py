@@ -57,36 +57,28 @@ _IMAGES: Mapping[str, Any] = {"view": ("first_person",), "feedback": "simple"}
 _NO_CAMERAS: Mapping[str, Any] = {"cameras": ()}
 PRESETS: Mapping[str, Preset] = {
     DEFAULT_PRESET: Preset("the instances of the paper", {"split": ("test",)}),
-    "baseline": Preset("images before and after the last action, memory, a plan", _IMAGES),
-    "detailed": Preset("and told why an action failed", {**_IMAGES, "feedback": "detailed"}),
-    "no_feedback": Preset("not told what came of actions", {**_IMAGES, "feedback": "none"}),
+    "baseline": Preset("images before and after the last action, memory, plan", _IMAGES),
+    "detailed": Preset("with detailed feedback", {**_IMAGES, "feedback": "detailed"}),
+    "no_feedback": Preset("without feedback", {**_IMAGES, "feedback": "none"}),
     "no_hand": Preset(
-        "no hand is drawn", {**_IMAGES, "view": ("first_person-no_hand",)}, {"hand": False}
+        "without the hand", {**_IMAGES, "view": ("first_person-no_hand",)}, {"hand": False}
     ),
-    "no_memory": Preset("nothing is kept but actions", _IMAGES, {"memory": False}),
-    "no_previous": Preset("the present image alone", _IMAGES, {"previous": "none"}),
-    "low_contrast": Preset(
-        "states that are hardly seen", {**_IMAGES, "view": ("first_person-low",)}
-    ),
-    "single_action": Preset("no plan is asked for", _IMAGES, {"plan": False}),
+    "no_memory": Preset("without memory", _IMAGES, {"memory": False}),
+    "no_previous": Preset("with the current image only", _IMAGES, {"previous": "none"}),
+    "low_contrast": Preset("with low contrast", {**_IMAGES, "view": ("first_person-low",)}),
+    "single_action": Preset("without a plan", _IMAGES, {"plan": False}),
     "text_simple": Preset("no images", {**_NO_CAMERAS, "feedback": "simple"}, _TEXT_ONLY),
     "text_hints": Preset(
-        "no images, but told how to find out without them",
+        "no images, with hints on acting without them",
         {**_NO_CAMERAS, "feedback": "simple"},
         {**_TEXT_ONLY, "hints": True},
     ),
     "text_detailed": Preset(
-        "no images, but told why an action failed",
-        {**_NO_CAMERAS, "feedback": "detailed"},
-        _TEXT_ONLY,
+        "no images, detailed feedback", {**_NO_CAMERAS, "feedback": "detailed"}, _TEXT_ONLY
     ),
-    "text_none": Preset(
-        "no images, and not told what came of actions",
-        {**_NO_CAMERAS, "feedback": "none"},
-        _TEXT_ONLY,
-    ),
+    "text_none": Preset("no images, no feedback", {**_NO_CAMERAS, "feedback": "none"}, _TEXT_ONLY),
     "state_text": Preset(
-        "what is seen is told in words, and why an action failed",
+        "ground-truth text, detailed feedback",
         {"view": ("text_state",), "feedback": "detailed"},
         _TEXT_ONLY,
     ),

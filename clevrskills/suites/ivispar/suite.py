@@ -48,23 +48,16 @@ SAMPLING: Mapping[str, Any] = {
 """Sampling of the open models in the paper (arXiv 2502.03214)."""
 PRESETS: Mapping[str, Preset] = {
     DEFAULT_PRESET: Preset("the base set", {"split": ("base",)}),
-    "text": Preset("boards in words", _shown("text")),
-    "schematic": Preset("boards drawn from above", _shown("schematic")),
-    "view3d": Preset("boards in three dimensions", _shown("view3d")),
-    "random3d": Preset("the same from cameras drawn at random", _shown("random3d")),
-    "nolabels": Preset("in three dimensions, without names of cells", _shown("view3d-none")),
-    "single": Preset(
-        "in three dimensions, all boards in one image", {"view": (SINGLE,), "feedback": "none"}
-    ),
-    "feedback": Preset(
-        "in three dimensions, and told whether a move was made",
-        {**_shown("view3d"), "feedback": "simple"},
-    ),
+    "text": Preset("text", _shown("text")),
+    "schematic": Preset("drawings from above", _shown("schematic")),
+    "view3d": Preset("3D images", _shown("view3d")),
+    "random3d": Preset("3D images from random cameras", _shown("random3d")),
+    "nolabels": Preset("3D images without cell labels", _shown("view3d-none")),
+    "single": Preset("all boards in one 3D image", {"view": (SINGLE,), "feedback": "none"}),
+    "feedback": Preset("3D images and feedback", {**_shown("view3d"), "feedback": "simple"}),
     **{
         f"{view}_sampled": Preset(
-            f"the preset {view}, with the paper's sampling of open models",
-            _shown(view),
-            sampling=SAMPLING,
+            f"{view} with the paper's sampling of open models", _shown(view), sampling=SAMPLING
         )
         for view in ("text", "schematic", "view3d")
     },

@@ -66,12 +66,7 @@ def nothing(world):
 
 ROWS = [
     # verb and type, room, preparation, faults in order
-    (
-        "PICKUP Apple",
-        13,
-        look("Apple"),
-        {"HAND_FULL": held("Fork"), "NOT_VISIBLE": away},
-    ),
+    ("PICKUP Apple", 13, look("Apple"), {"HAND_FULL": held("Fork"), "NOT_VISIBLE": away}),
     (
         "PICKUP Apple",
         13,
@@ -107,11 +102,7 @@ ROWS = [
         "PUT Bowl",
         13,
         lambda w: (held("Bread")(w), look("Bowl")(w)),
-        {
-            "NOT_VISIBLE": away,
-            "TARGET_DIRTY": state("Bowl", dirty=True),
-            "INCOMPATIBLE": nothing,
-        },
+        {"NOT_VISIBLE": away, "TARGET_DIRTY": state("Bowl", dirty=True), "INCOMPATIBLE": nothing},
     ),
     (
         "PUT Microwave",

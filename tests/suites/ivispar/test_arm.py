@@ -21,14 +21,7 @@ from clevrskills.predicates import predicate_types
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
-from clevrskills.suites.ivispar.arm.field import (
-    HEIGHT_M,
-    PITCH_M,
-    SIZE,
-    cell_at,
-    piece,
-    place_of,
-)
+from clevrskills.suites.ivispar.arm.field import HEIGHT_M, PITCH_M, SIZE, cell_at, piece, place_of
 from clevrskills.suites.ivispar.arm.predicates import WITHIN_M, Legal, RestsAtCell
 from clevrskills.suites.ivispar.arm.task import GeomsArm
 from clevrskills.suites.ivispar.board import DIRECTIONS

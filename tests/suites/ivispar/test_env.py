@@ -157,8 +157,7 @@ def test_views() -> None:
 
 
 @pytest.mark.parametrize(
-    "camera, cube, pyramid",
-    [("view3d", "cube", "pyramid"), ("schematic", "square", "triangle")],
+    "camera, cube, pyramid", [("view3d", "cube", "pyramid"), ("schematic", "square", "triangle")]
 )
 def test_names_of_pieces_follow_the_view(camera: str, cube: str, pyramid: str) -> None:
     pieces = (0, 15), (2, 11)  # red cube, blue sphere

@@ -6,7 +6,7 @@ import pytest
 from clevrskills.core.suite import all_views, load_suite
 from clevrskills.suites.ivispar.boards import COLOURS, SHAPES, Puzzle
 from clevrskills.suites.ivispar.schematic import INK, draw_board, ring
-from clevrskills.suites.ivispar.views import SINGLE, VIEWS, Marked, draw_view, in_one, text_view
+from clevrskills.suites.ivispar.views import SINGLE, VIEWS, Marked, draw_view, in_one
 
 SUITE = load_suite("ivispar")
 GEOMS = [("red", "cube"), ("blue", "sphere"), ("green", "pyramid"), ("yellow", "cylinder")]
@@ -20,11 +20,6 @@ def test_names_of_views() -> None:
     assert all_views(SUITE)["text@goal"] == "text" and all_views(SUITE)["top3d-none"] == "image"
     for preset in SUITE.presets().values():
         assert set(preset.options.get("view", ())) <= set(VIEWS)
-
-
-def test_text_view() -> None:
-    expected = "A1 red cube\nB2 blue sphere\nC3 green pyramid\nD4 yellow cylinder"
-    assert text_view(PUZZLE, PUZZLE.start) == expected
 
 
 def test_a_drawing_has_each_piece_in_its_cell() -> None:

@@ -1,1 +1,1 @@
-"""Prompts of the household: what language models are told, and a reader of it."""
+"""Prompts of the household for language models."""

@@ -317,13 +317,8 @@ class Household:
 
     def _lies(self, entity: Entity) -> bool:
         """Return whether an entity is an exposed object."""
-        while (parent := self.entities.get(entity.parent)) is not None:
-            if parent.shut:
-                return False
-            entity = parent
-            if entity.id in self.fixtures:
-                return True
-        return False
+        parents = [*self.parents(entity)]
+        return bool(parents) and parents[-1].id in self.fixtures and self.shut_in(entity) is None
 
     def _of_thing(self, thing: Entity) -> np.ndarray:
         """Return the occluding boxes of an object."""

@@ -55,7 +55,8 @@ class BoardActuator:
         places = env.world.body_pose[0, :, :3].clone()
         steps, reward, code = 0, 0.0, MOVED
         for k in range(command.times):
-            cell = self._target(piece, direction)
+            on_board = env.state[piece] >= 0
+            cell = env.puzzle.board.target(env.state, piece, direction) if on_board else -1
             if cell < 0 or cell in env.state:
                 code = OUT_OF_BOUNDS if cell < 0 else OCCUPIED
                 break
@@ -80,12 +81,6 @@ class BoardActuator:
         apart, goal = env.puzzle.board.manhattan, env.puzzle.goal[piece]
         nearer = apart[env.state[piece]][goal] < apart[before[piece]][goal]
         return self._end(MOVED, args, steps, reward, "effective" if nearer else "ineffective")
-
-    def _target(self, piece: int, direction: int) -> int:
-        """Return the next cell of a piece in a direction; -1: none."""
-        env = self._env
-        on_board = env.state[piece] >= 0
-        return env.puzzle.board.target(env.state, piece, direction) if on_board else -1
 
     def _end(
         self,

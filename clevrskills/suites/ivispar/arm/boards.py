@@ -54,7 +54,7 @@ class ArmBoards(TabletopSuite):
         filmed = replace(config, cameras=cameras)
         env = make_env(filmed, GeomsArmEnv, board_views=drawn, **options)
         if cameras and not env.can_draw:
-            raise ClevrSkillsError("images are asked for, but rendering is off: set render_backend")
+            raise ClevrSkillsError("images need rendering, which is off; set render_backend")
         return env
 
     def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:

@@ -1,1 +1,1 @@
-"""Prompts of the boards: what language models are told, and a reader of it."""
+"""Prompts of boards for language models."""
