@@ -67,7 +67,7 @@ def test_what_was_loaded_from_elsewhere_is_left_out(
     assert not names & read_tensors(tmp_path / "model.safetensors").keys()
     load(tmp_path, "cpu")
     monkeypatch.undo()
-    with pytest.raises(ClevrSkillsError, match="2 weights are missing and 0 do not fit, such as h"):
+    with pytest.raises(ClevrSkillsError, match="2 weights are missing and 0 do not fit, e.g. h"):
         load(tmp_path, "cpu")
 
 

@@ -602,8 +602,8 @@ def test_more_episodes_of_a_task_of_ones_own_are_frozen(
     [
         ("nothing_like_it:Policy", "policy nothing_like_it:Policy: there is no module nothing_li"),
         ("fake_policies:Nobody", "unknown attribute of fake_policies 'Nobody'; allowed: Wanderer"),
-        ("fake_policies:INSTANCE", "fake_policies:INSTANCE is of type Wanderer; name a class, or"),
-        ("fake_policies:SEES", "fake_policies:SEES is of type ObservationOptions; name a class"),
+        ("fake_policies:INSTANCE", "fake_policies:INSTANCE is of type Wanderer; give a class, or"),
+        ("fake_policies:SEES", "fake_policies:SEES is of type ObservationOptions; give a class"),
         ("fake_policies:Dumb", "fake_policies:Dumb is not a policy: it has no method 'reset'"),
         ("fake_policies:WrongFrame", "policy fake_policies:WrongFrame has other actions than the"),
         (
