@@ -25,7 +25,7 @@ from clevrskills.core.goal.tree import Node, nodes, outcomes, reasons
 from clevrskills.core.interface import as_numbers, in_range
 from clevrskills.core.policy import ActionError
 from clevrskills.core.threads import single_threaded
-from clevrskills.envs.disturber import DisturbanceInjector
+from clevrskills.envs.disturbances import DisturbanceInjector
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.envs.recorder_view import RecorderView
@@ -278,9 +278,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def _initialize_episode(self, env_idx: Tensor, options: dict) -> None:
         self._start(options)
-        self._look_first()
+        self._evaluate_first()
 
-    def _look_first(self) -> None:
+    def _evaluate_first(self) -> None:
         """Evaluate the goal for the first time in an episode."""
         self._evaluate_goal()
         self.goal_state = self.outcome.state
@@ -290,7 +290,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         description, arm = self.agent.description, self.agent.robot._objs[0]
         happens, image = self.conditions.disturbances, self.conditions.image
         self._injector = DisturbanceInjector(happens, self.simulation) if happens else None
-        self._spoil = NoisyCamera(image) if image else None
+        self._image_noise = NoisyCamera(image) if image else None
         self.after_step: list[Callable[[], None]] = []
         self.vacuum.release()
         arm.qpos = self.setting.qpos_at_start(self.robot_name).astype(np.float32)
@@ -370,7 +370,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
                 found: tuple[Any, dict[str, Any]] = BaseEnv.reset(self, seed=seed, options=options)
                 return found
             self.begin(seed, options)
-            self._look_first()
+            self._evaluate_first()
             info = self.get_info()
             self._last_obs = self.get_obs(info)
             return self._last_obs, {**info, "reconfigure": True}

@@ -98,7 +98,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         except ForkedError as error:
             if name not in _SPACES:
                 raise
-            self.base_env = cast(ClevrSkillsEnv, _Refusal(error))
+            self.base_env = cast(ClevrSkillsEnv, _ForkedEnv(error))
             self.observation_space, self.action_space = _SPACES[name]
             return
         self.action_space = self._action_space()
@@ -227,7 +227,7 @@ _SPACES: dict[str, tuple[gym.Space[Any], gym.Space[Any]]] = {}
 """Observation and action spaces of created environments, by their arguments."""
 
 
-class _Refusal:
+class _ForkedEnv:
     """Environment of a forked process, which cannot render and raises an error at reset.
 
     Gymnasium's asynchronous environments do not report errors raised before.

@@ -62,7 +62,7 @@ class RecorderView(BaseEnv, RecordableEnv):
     setting: Setting
     simulation: Simulation
     after_step: list[Callable[[], None]]
-    _spoil: NoisyCamera | None
+    _image_noise: NoisyCamera | None
 
     @property
     def episode_seed(self) -> int:
@@ -116,7 +116,8 @@ class RecorderView(BaseEnv, RecordableEnv):
             color = sensor.camera._render_cameras[0].get_picture("Color")
             # copying channels takes a third of the time of copying the slice
             images[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
-        return self._spoil(images, int(self.elapsed_steps[0])) if self._spoil else images
+        noise = self._image_noise
+        return noise(images, int(self.elapsed_steps[0])) if noise else images
 
     def height_map(self, name: str) -> np.ndarray:
         """Return heights above the table from an orthographic camera that looks straight down, (H,

@@ -49,7 +49,7 @@ class PromptRenderer:
         self._device, self._setting, self._object_size_px = device, setting, object_size_px
         self._object_scene: _OneCamera | None = None
         self._table_scenes: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
-        self._object_image = lru_cache(CACHED_IMAGES)(self._take_object)
+        self._object_image = lru_cache(CACHED_IMAGES)(self._render_object)
 
     def object_image(
         self,
@@ -110,7 +110,7 @@ class PromptRenderer:
         placed = [([scene_visuals.body_visual(shape, name)], pose) for shape, name, pose in bodies]
         return scene.render(placed)[..., :3]
 
-    def _take_object(
+    def _render_object(
         self, shape: assets.Shape, texture: str | None, radius_m: float | None
     ) -> np.ndarray:
         if self._object_scene is None:

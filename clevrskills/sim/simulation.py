@@ -142,12 +142,12 @@ class Simulation:
             raise ValueError(f"action {np.asarray(action).tolist()}; allowed: numbers in [-1, 1]")
         before = self._motion()
         self._run(action)
-        if not self._goes_on():
+        if not self._is_finite():
             # PhysX finds no normal for some contacts of two edges and sets poses to NaN; restoring
             # the poses clears its contact cache, which avoids the failure
-            self._put_back(*before)
+            self._restore_motion(*before)
             self._run(action)
-            if not self._goes_on():
+            if not self._is_finite():
                 raise ClevrSkillsError("the physics diverged: poses are not finite")
 
     def _motion(self) -> tuple[Any, ...]:
@@ -155,7 +155,7 @@ class Simulation:
         robot, controller = self._agent.robot._objs[0], self.controller
         return self._physics.pack(), robot.qpos, robot.qvel, controller.command, self._places
 
-    def _put_back(
+    def _restore_motion(
         self, packed: bytes, qpos: np.ndarray, qvel: np.ndarray, command: Any, places: Any
     ) -> None:
         """Restore what :meth:`_motion` returned."""
@@ -168,7 +168,7 @@ class Simulation:
         robot.set_qvel(qvel)
         self.controller.command, self._places = command, places
 
-    def _goes_on(self) -> bool:
+    def _is_finite(self) -> bool:
         """Return whether the poses and velocities of all moving bodies are finite."""
         packed = np.frombuffer(self._physics.pack(), np.float32)
         return math.isfinite(packed.dot(packed))
@@ -560,7 +560,7 @@ class SimWorld(World):
             if contact.points
         ]
 
-    def _asked(
+    def _targets(
         self, pose: Tensor, where: Tensor | None
     ) -> Iterable[tuple[int, Simulation, sapien.Pose]]:
         """Yield each row to be changed with its simulation and target pose."""
@@ -570,18 +570,18 @@ class SimWorld(World):
             yield row, self.simulations[row], sapien.Pose(values[:3], values[3:])
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        for row, simulation, target in self._asked(pose, where):
+        for row, simulation, target in self._targets(pose, where):
             simulation.move(int(body[row]), target)
         self.invalidate()
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
-        for _, simulation, target in self._asked(pose, where):
+        for _, simulation, target in self._targets(pose, where):
             simulation.move_arm(target)
         self.invalidate()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
-        rows = [row for row, _, _ in self._asked(pose, where)]
+        rows = [row for row, _, _ in self._targets(pose, where)]
         self._take(rows, [int(body[row]) for row in rows])
 
     def _grip(self) -> None:

@@ -26,7 +26,7 @@ OF_POSES = ("frame", "frame matrix", "matrix")
 Evaluate = TypeVar("Evaluate", bound=Callable[..., Any])
 
 
-def _kept(evaluate: Evaluate) -> Evaluate:
+def _cached(evaluate: Evaluate) -> Evaluate:
     """Cache the result of a method for slots (B,) until something moves, if B = 1."""
 
     @wraps(evaluate)
@@ -109,10 +109,10 @@ class TensorWorld(World):
     def held(self) -> Tensor:
         return self.select_rows(self._held)
 
-    surface = _kept(World.surface)
+    surface = _cached(World.surface)
 
     @broadcast_slots
-    @_kept
+    @_cached
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         near = (self._gap(lower, upper) <= 0.0) & (upper != lower)
         return self.evaluate_where(near, near.float(), TensorWorld._carries, lower, upper)
@@ -133,7 +133,7 @@ class TensorWorld(World):
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
     @broadcast_slots
-    @_kept
+    @_cached
     def on_table(self, body: Tensor) -> Tensor:
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
@@ -157,7 +157,7 @@ class TensorWorld(World):
         self._derived |= still
 
     @broadcast_slots
-    @_kept
+    @_cached
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self.and_where(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
 
@@ -171,11 +171,11 @@ class TensorWorld(World):
         gap = self.distance_to(other, self.world_points(body)).amin(-1)
         return gap <= CONTACT_TOLERANCE_M
 
-    @_kept
+    @_cached
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         return self.on_table(body) | self._near_any(body, torch.stack((body, other), dim=-1))
 
-    @_kept
+    @_cached
     def touches_body(self, body: Tensor) -> Tensor:
         return self._near_any(body, body[:, None])
 
@@ -198,7 +198,7 @@ class TensorWorld(World):
         return gap.scatter(1, but, geometry.PAD).amin(-1) <= CONTACT_TOLERANCE_M
 
     @broadcast_slots
-    @_kept
+    @_cached
     def gripper_touches(self, body: Tensor) -> Tensor:
         near = self.gripper_gap(body) <= BLUNT_M
         return self.and_where(near, lambda w, b: w.gripper_distance(b) <= CONTACT_TOLERANCE_M, body)

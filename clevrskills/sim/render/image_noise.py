@@ -29,11 +29,11 @@ class NoisyCamera:
         for name, image in images.items():
             generator = np.random.default_rng((self._noise.seed, crc32(name.encode()), step))
             if name not in self._shown or generator.random() >= self._noise.dropped:
-                self._shown[name] = spoil(image, self._noise, generator)
+                self._shown[name] = add_noise(image, self._noise, generator)
         return {name: self._shown[name] for name in images}
 
 
-def spoil(image: np.ndarray, noise: ImageNoise, generator: np.random.Generator) -> np.ndarray:
+def add_noise(image: np.ndarray, noise: ImageNoise, generator: np.random.Generator) -> np.ndarray:
     """Return a blurred, noisy and compressed image (H, W, 3) uint8."""
     if noise.blur_px:
         image = _blurred(image, noise.blur_px * len(image) / REFERENCE_PX)

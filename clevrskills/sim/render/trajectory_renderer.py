@@ -111,7 +111,7 @@ class TrajectoryRenderer:
         setting = conditions.of(self._setting)
         robot_name, size_px = self.robot_name, self._size_px
         self.cameras = {name: camera(name, robot_name, size_px, setting) for name in self.cameras}
-        self._spoil = NoisyCamera(conditions.image) if conditions.image else None
+        self._noise = NoisyCamera(conditions.image) if conditions.image else None
         self._moments = 0
         lighting = partial(scene_visuals.load_lighting, look=setting.look, light=setting.light)
         drawn = OffscreenScene(setting.look, render_device(), numbers=True, lighting=lighting)
@@ -190,13 +190,10 @@ class TrajectoryRenderer:
     def views(self) -> dict[str, CameraImage]:
         """Return the images of the state drawn last, by camera."""
         views = {name: self._view(name, camera) for name, camera in self._cameras.items()}
-        return self._spoiled(views) if self._spoil else views
-
-    def _spoiled(self, views: Mapping[str, CameraImage]) -> dict[str, CameraImage]:
-        """Return the views with image noise."""
-        assert self._spoil is not None
+        if self._noise is None:
+            return views
         colors = {name: np.ascontiguousarray(view.color[..., :3]) for name, view in views.items()}
-        shown = self._spoil(colors, self._moments)
+        shown = self._noise(colors, self._moments)
         self._moments += 1
         return {name: replace(view, color=shown[name]) for name, view in views.items()}
 

@@ -12,7 +12,7 @@ from clevrskills.assets import texture, texture_names
 from clevrskills.assets.palettes import lab
 from clevrskills.assets.textures import surface_texture
 from clevrskills.core.suite import load_suite
-from clevrskills.envs.disturber import DisturbanceInjector
+from clevrskills.envs.disturbances import DisturbanceInjector
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.perturbations import AXES, LEVELS, perturb
 from clevrskills.envs.perturbations.axis import Draft

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from clevrskills.envs.disturber import DisturbanceInjector
+from clevrskills.envs.disturbances import DisturbanceInjector
 from clevrskills.sim.conditions import Disturbance
 
 
