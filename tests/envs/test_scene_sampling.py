@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from clevrskills.envs import scene_sampling as scenes
-from clevrskills.envs.scene_sampling import NeutralPose, draw_scene, keystep_scenes, start_world
+from clevrskills.envs.scene_sampling import draw_scene, keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import CRITERIA
 from clevrskills.sim.robots.description import ROBOTS
@@ -206,7 +206,8 @@ def test_a_layout_the_gripper_cannot_hold_has_no_start():
     tilted = (*bodies[3].pose[:3], 0.9238795, 0.3826834, 0.0, 0.0)
     bodies[3] = replace(bodies[3], shape="cube", size=(0.05, 0.05, 0.05), pose=tilted)
     layout = replace(scene.layout, bodies=tuple(bodies))
-    assert start_world(key, layout, scenes._solids(layout), NeutralPose.of("xarm6")) is None
+    with pytest.raises(LayoutError, match="the gripper cannot hold its initial body"):
+        scene_of(key, layout)
 
 
 def test_key_steps_are_the_start_and_each_part_of_the_goal():
