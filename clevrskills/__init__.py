@@ -1,9 +1,9 @@
 """ClevrSkills: compositional manipulation skills on ManiSkill 3.
 
 Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``, and
-``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes, with
-Gymnasium's autoreset mode. Tasks of other distributions are registered too; none of their code is
-imported for it. Suites of other distributions are registered when they are loaded.
+``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for the environment of ``clevrskills.make_vec``
+with Gymnasium's autoreset mode. Tasks of other distributions are registered too, without importing
+their code. Suites of other distributions are registered when they are loaded.
 """
 
 import json
@@ -26,33 +26,28 @@ __all__ = ["env_id", "make_vec"]
 __version__ = "1.0.0rc1"
 
 BATCHED = "ClevrSkillsBatched"
-"""Namespace of the ids of batched environments, for ManiSkill's scripts, which only take an id."""
+"""Namespace of the ids of batched environments, for ManiSkill's scripts, which require an id."""
 
 
 @cache
 def additions(kind: str) -> tuple[EntryPoint, ...]:
-    """Return what other distributions add to the package, by name; nothing of it is imported.
+    """Return the entry points of the group ``clevrskills.<kind>`` by name, without importing them.
 
     Args:
-        kind: What they add: ``tasks``, ``predicates``, ``objects`` and so on; it is the entry
-            points of the group ``clevrskills.<kind>``.
+        kind: Kind of additions by other distributions, e.g. ``tasks`` or ``predicates``.
     """
     found = entry_points(group=f"{__name__}.{kind}")
     return tuple(sorted(found, key=lambda entry: (entry.name, entry.value)))
 
 
 def task_keys() -> list[str]:
-    """Return the keys of all tasks of the ClevrSkills suite: those of the package level by level,
-    then those of other distributions.
-    """
+    """Return the keys of all ClevrSkills tasks: those of the package by level, then others."""
     others = (key for entry in additions("tasks") for key in keys_of(entry))
     return list(dict.fromkeys([*own.TASKS, *others]))
 
 
 def keys_of(entry: EntryPoint) -> Iterator[str]:
-    """Yield the keys of the tasks that an entry point names: a class, or a package in which each
-    file is one.
-    """
+    """Yield the task keys of an entry point: of a class, or of each file of a package."""
     top, *inner = entry.module.split(".")
     spec = None if entry.attr else find_spec(top)
     places = spec.submodule_search_locations if spec else None
@@ -81,13 +76,13 @@ def register_task(
     """Register the Gymnasium id of a task, unless it is registered.
 
     Args:
-        namespace: What stands before the slash.
+        namespace: Namespace of the id.
         suite: Name of the suite, or ``module:Class``.
         task: Key of the task.
         arm: Whether an arm acts, by control steps.
-        limit: Steps after which an episode is truncated; ``None``: each environment says it.
-        vector: Function that makes vector environments, ``module:function``; ``None``:
-            :func:`clevrskills.vector.env.make_gymnasium_vec` where an arm acts, else none.
+        limit: Step limit; ``None``: set by the environment.
+        vector: Factory of vector environments, ``module:function``; ``None``:
+            :func:`clevrskills.vector.env.make_gymnasium_vec` with an arm, else none.
         arguments: Other arguments of the environment.
     """
     name = env_id(task, namespace)
@@ -107,7 +102,7 @@ def register_task(
 
 
 def _register_batched(task: str, limit: int | None) -> None:
-    """Register the id of a task's batched environment, as ManiSkill registers its own."""
+    """Register the id of a task's batched environment in the way of ManiSkill."""
     wrapper = "mani_skill.utils.registration:TimeLimitWrapper"
     gymnasium.register(
         id=env_id(task, BATCHED),
@@ -141,7 +136,7 @@ _register()
 
 
 def __getattr__(name: str) -> Any:
-    """Import :func:`clevrskills.vector.make_vec`, and with it the simulator, when it is used."""
+    """Import :func:`clevrskills.vector.make_vec` and the simulator on first use."""
     if name == "make_vec":
         return import_module("clevrskills.vector").make_vec
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -63,10 +63,10 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
         return True
 
     def write(self, root: Path) -> FrozenHeader:
-        """Write the file, now that all is known.
+        """Write the file of the accepted episodes.
 
         Raises:
-            StorageError: The disk refused.
+            StorageError: Writing failed.
         """
         accepted, rejected = self.accepted, self.rejected
         limits = tuple(result.limit for result in accepted)
