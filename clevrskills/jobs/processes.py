@@ -30,9 +30,7 @@ class WorkerProcess:
 class Processes:
     """Driver of spawned processes, each with one thread for numerical libraries.
 
-    Args:
-        make: Picklable factory, called in each worker, of the function that does a job. A
-            ``ClevrSkillsError`` is passed on to the pool; other exceptions end the worker.
+    A ``ClevrSkillsError`` of a worker is passed on to the pool; other exceptions end the worker.
     """
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:

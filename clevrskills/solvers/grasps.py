@@ -151,15 +151,8 @@ def vertical_grasps(
 def tilted_grasps(
     world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float
 ) -> list[Grasp]:
-    """Return grasps at right angles to the sides of an object that has no spot to seal on from
-    above, the steepest last.
-
-    Args:
-        world: Where everything is, B = 1.
-        body: Slot of the object.
-        cup_centers: Centres of the cups in the end-effector frame, (N, 2); one of them is at the
-            origin.
-        cup_radius_m: Radius of a cup.
+    """Return grasps perpendicular to the sides of an object without a vertical grasp, the steepest
+    last; arguments as of :func:`vertical_grasps`.
     """
     index = torch.tensor([body])
     pose, planes = world.pose(index), world.planes(index)

@@ -95,7 +95,7 @@ def check_dataset(
     """Check a dataset.
 
     Args:
-        root: The dataset.
+        root: Folder of the dataset.
         replay: Number of episodes without faults to replay.
         decode: Whether to decode all frames of all videos.
         standard: Whether to compare with the published digests of standard datasets.

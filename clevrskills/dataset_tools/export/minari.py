@@ -132,12 +132,7 @@ def _run(
 
 
 class Storage:
-    """Writer of one Minari dataset, a context manager.
-
-    Args:
-        path: Folder ``clevrskills/TASK/NAME-v0``.
-        config: Configuration of the environment.
-    """
+    """Writer of one Minari dataset into ``clevrskills/TASK/NAME-v0``, a context manager."""
 
     def __init__(self, path: Path, config: EnvConfig) -> None:
         self._path, self._config = path, config

@@ -1,1 +1,1 @@
-"""Training scenes: images without demonstrations, with what they show and what is to be done."""
+"""Training scenes: images labeled with bodies, prompt and next subgoal."""
