@@ -18,6 +18,7 @@ from clevrskills.suites.lohoravens.captions import CAPTIONS, CaptionState, true_
 from clevrskills.suites.lohoravens.episode import turn_limit
 from clevrskills.suites.lohoravens.measures import EpisodeMetrics
 from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
+from clevrskills.suites.lohoravens.tasks.base import STEPS_PER_TURN
 
 HEIGHT_VIEW = "height"
 """Name of the view of heights in the map, (128, 256) float32 in metres."""
@@ -26,8 +27,6 @@ VIEWS: Mapping[str, ViewKind] = {
     **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text"),
 }
 """What it shows beside the images of cameras, and of which kind that is."""
-STEPS_PER_TURN = 60
-"""Control steps that stand for a turn where there are none."""
 
 
 Actor = Callable[[str], Any]

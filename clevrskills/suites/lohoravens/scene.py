@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import atan2, cos, sin
 from typing import Any
@@ -144,7 +144,23 @@ class FieldScene:
         Raises:
             LayoutError: There is no room.
         """
-        return [[self.block(c) for _ in range(n)] for c, n in zip(colors, counts, strict=True)]
+        return [self.row([color] * n) for color, n in zip(colors, counts, strict=True)]
+
+    def row(self, colors: Iterable[str], side_m: float = SMALL_M) -> list[Block]:
+        """Put blocks of some colors at free places, and return them.
+
+        Raises:
+            LayoutError: There is no room.
+        """
+        return [self.block(color, side_m) for color in colors]
+
+    def pair(self, color: str) -> list[Block]:
+        """Put a big and a small block of a color at free places, and return them.
+
+        Raises:
+            LayoutError: There is no room.
+        """
+        return [self.block(color, side_m) for side_m in (BIG_M, SMALL_M)]
 
     def _add_block(self, color: str, side_m: float, pose: Pose, kind: str = "block") -> Block:
         slot = self._add(kind, "cube", color, pose, (side_m,) * 3, density=DENSITY)

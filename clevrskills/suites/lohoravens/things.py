@@ -17,6 +17,7 @@ from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
 BLOCKS = ("block", "box")
 KINDS = (*BLOCKS, "bowl", "zone")
+SIZES = ("smaller", "bigger")
 BIG_M = 0.05
 """Side from which a block is a bigger one."""
 CENTER_M = 0.08
@@ -80,8 +81,8 @@ def quadrant_of(place: np.ndarray) -> str:
 
 
 def size_word(side_m: float) -> str:
-    """Return ``smaller`` or ``bigger``."""
-    return "bigger" if side_m >= BIG_M else "smaller"
+    """Return the word for the size of a block, one of :data:`SIZES`."""
+    return SIZES[side_m >= BIG_M]
 
 
 @dataclass(frozen=True)

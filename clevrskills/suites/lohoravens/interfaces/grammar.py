@@ -15,7 +15,6 @@ from clevrskills.suites.lohoravens.things import AREAS, KINDS, SIDES
 
 DONE_COMMAND = "done"
 FREE_AREA = "free area"
-SIZES = ("smaller", "bigger")
 HIDDEN, ON_TOP = "hidden", "top"
 FORMS = (
     "pick up the [smaller|bigger] {color} {block|box} [hidden|on the {area}|on the top] and place "

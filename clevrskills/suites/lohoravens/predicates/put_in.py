@@ -1,19 +1,20 @@
-"""Blocks put where they belong: in a zone, in an area of the table, in a bowl."""
+"""Blocks in a zone, in an area of the table, or in a bowl."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.core.goal.predicate import GoalState, Outcome
-from clevrskills.predicates.physical import Placing
-from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
+from clevrskills.predicates.physical import PhysicalPredicate, Placing
+from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down, towards
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
+    REWARD_PER_BLOCK,
     InRectangle,
     lay_first,
     lay_in_zone,
@@ -25,25 +26,25 @@ from clevrskills.suites.lohoravens.predicates.resting import (
 from clevrskills.suites.lohoravens.things import area_of
 
 FLOOR_M = 0.008
-"""Height of the floor of a bowl over its foot."""
+"""Height of the floor of a bowl above its foot."""
 BOWL_RADIUS_M = 0.045
-"""How far from the axis of a bowl the middle of a block in it is at most."""
+"""Greatest distance between the axis of a bowl and the middle of a block in it."""
 
 
 @dataclass(frozen=True, eq=False)
 class PutIn(Placing):
-    """A block is somewhere, at rest and let go.
+    """A block is in a place, at rest and released.
 
     Reward: as of :class:`~clevrskills.predicates.OnTop`.
     """
 
     max_reward = PUT_DOWN_REWARD
     handles = ("object",)
-    object: Tensor  # index of the block, (B,)
+    object: Tensor  # slot of the block, (B,)
 
     @abstractmethod
     def there(self, world: World) -> Tensor:
-        """Return whether it is where it should be, held or not, (B,) bool."""
+        """Return whether it is in the place, held or not, (B,) bool."""
 
     def placed(self, world: World, state: GoalState) -> Tensor:
         del state
@@ -51,7 +52,7 @@ class PutIn(Placing):
 
     @abstractmethod
     def target(self, world: World) -> Tensor:
-        """Return a world position that is sure to be right, (B, 3)."""
+        """Return a world position in the place, (B, 3)."""
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         placed, held = self.there(world), world.is_held(self.object)
@@ -67,13 +68,14 @@ class PutIn(Placing):
 
 @dataclass(frozen=True, eq=False)
 class InZone(PutIn):
-    """A share of a block's footprint is over a zone; it lies on the mat, or on a chain of blocks
-    whose lowest one does with the same share.
+    """A block has a share of its footprint over a zone.
+
+    It lies on the mat, or on a chain of blocks whose lowest block does, with the same share.
     """
 
     name = "in_zone"
-    zone: Tensor  # index of the zone, (B,)
-    share: float = 0.9  # the least share that counts
+    zone: Tensor  # slot of the zone, (B,)
+    share: float = 0.9  # least share
 
     def there(self, world: World) -> Tensor:
         one = (self.object[:, None], self.zone[:, None])
@@ -87,7 +89,7 @@ class InZone(PutIn):
         return f"Put {block} in {zone}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the block at the first free place of the zone, the middle first.
+        """Put the block at the first free place of the zone, starting in the middle.
 
         Raises:
             ValueError: There is none.
@@ -97,11 +99,11 @@ class InZone(PutIn):
 
 @dataclass(frozen=True, eq=False)
 class InArea(InRectangle, PutIn):
-    """The middle of a block is within a rectangle of the table, at any height."""
+    """A block has its middle in a rectangle of the table, at any height."""
 
     name = "in_area"
     low: Tensor  # least x and y, (B, 2) m
-    high: Tensor  # greatest x and y, (B, 2) m; on the border is outside
+    high: Tensor  # greatest x and y, (B, 2) m; the border is outside
 
     def there(self, world: World) -> Tensor:
         return self.contains(world, self.object[:, None])[:, 0]
@@ -125,29 +127,24 @@ class InArea(InRectangle, PutIn):
 
 @dataclass(frozen=True, eq=False)
 class InBowl(PutIn):
-    """A block is in one of some bowls: its middle within 4.5 cm of the axis, its lowest point below
-    the rim, and not on the table.
-    """
+    """A block is in one of some bowls, see :func:`in_bowl`."""
 
     name = "in_bowl"
-    bowls: Tensor  # indices of the bowls that are right, -1 for none, (B, n)
+    bowls: Tensor  # slots of the bowls, -1 for none, (B, n)
 
     def there(self, world: World) -> Tensor:
         return in_bowl(world, self.object[:, None], self.bowls).any(-1)
 
     def target(self, world: World) -> Tensor:
-        return world.position(self._first())
-
-    def _first(self) -> Tensor:
-        """Return the first right bowl, (B,)."""
-        return self.bowls.gather(1, (self.bowls >= 0).int().argmax(-1, keepdim=True))[:, 0]
+        first = (self.bowls >= 0).int().argmax(-1, keepdim=True)
+        return world.position(self.bowls.gather(1, first)[:, 0])
 
     def describe(self, world: World, env: int = 0) -> str:
         bowls = world.mention(env, self.bowls)
         return f"Put {world.mention(env, self.object)[0]} in {' or '.join(bowls)}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the block into the first of the bowls that has nothing in it.
+        """Put the block into the first empty bowl.
 
         Raises:
             ValueError: There is none.
@@ -163,8 +160,65 @@ class InBowl(PutIn):
 
 @broadcast_slots
 def in_bowl(world: World, body: Tensor, bowl: Tensor) -> Tensor:
-    """Return whether blocks (B,) are in bowls (B,), -1 for none, held or not, (B,) bool."""
+    """Return whether blocks (B,) are in bowls (B,), -1 for none, held or not, (B,) bool.
+
+    The middle of the block is within 4.5 cm of the axis, its lowest point is below the rim, and it
+    is not on the table.
+    """
     known = bowl.clamp(min=0)
     aside = (world.position(body) - world.position(known))[:, :2].norm(dim=-1)
     low = world.bottom(body) < world.top(known)
     return (aside <= BOWL_RADIUS_M) & low & ~world.on_table(body) & (bowl >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactlyIn(PhysicalPredicate):
+    """Exactly ``count`` of some blocks are in a zone, at rest and released, whichever they are.
+
+    Credit: the share of the count that is there; each block too many takes one away.
+
+    Reward: 6 for each block that counts, and for the next one reach 0 to 2, carry 2 to 5.
+    """
+
+    name = "exactly_in"
+    objects: Tensor  # slots of the blocks, -1 for none, (B, n)
+    zone: Tensor  # slot of the zone, (B,)
+    count: Tensor  # required number, (B,)
+    share: float = 0.5  # least share of the footprint over the zone
+
+    @property
+    def max_reward(self) -> Tensor:
+        return REWARD_PER_BLOCK * self.count
+
+    def inside(self, world: World) -> Tensor:
+        """Return which blocks are in the zone, (B, n) bool."""
+        zone = self.zone[:, None].expand_as(self.objects)
+        slots = self.objects.clamp(min=0)
+        return lowest_share(world, slots, zone, self.share) & (self.objects >= 0)
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        inside, slots = self.inside(world), self.objects.clamp(min=0)
+        settled = inside & left_alone(world, slots, self.criteria)
+        numbers = torch.stack((inside.sum(-1), settled.sum(-1)))  # (2, B)
+        holds = (numbers == self.count).all(0)
+        right = (self.count - (numbers - self.count).abs()).clamp(min=0).amin(0)
+        left = ~inside & (self.objects >= 0) & (numbers[0] < self.count)[:, None]
+        reward = REWARD_PER_BLOCK * right + towards(world, slots, left, self.zone)
+        credit = torch.where(holds, 1.0, (right / self.count).clamp(max=0.99))
+        return replace(self.outcome(holds, reward), credit=credit)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        names = world.mention(env, self.objects)
+        zone = world.mention(env, self.zone)[0]
+        return f"Put {int(self.count[env])} of {', '.join(names)} in {zone}"
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        """Put the first blocks at free places of the zone.
+
+        Raises:
+            ValueError: There is no room.
+        """
+        for env, only in one_by_one(world, where):
+            slots = [k for k in self.objects[env].tolist() if k >= 0]
+            for slot in slots[: int(self.count[env])]:
+                lay_in_zone(world, torch.full_like(self.zone, slot), self.zone, only)

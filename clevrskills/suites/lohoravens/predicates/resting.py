@@ -14,6 +14,7 @@ from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.predicates.criteria import Criteria
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
+REWARD_PER_BLOCK = 6.0
 SAMPLES = 24
 """Points along each side of a footprint: a share is exact to about 1/24 of the side."""
 LOW_M = 0.004

@@ -17,11 +17,11 @@ from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.figures import Figure, Fit, field, figures, fit
 from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
+    REWARD_PER_BLOCK,
     flat_share,
     left_alone,
     one_by_one,
 )
-from clevrskills.suites.lohoravens.predicates.tower import REWARD_PER_BLOCK
 from clevrskills.tasks.leaf_slots import NUMBERS, listed
 
 MOVED_M = 0.01

@@ -14,6 +14,7 @@ from clevrskills.predicates.shaping import towards
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
+    REWARD_PER_BLOCK,
     InRectangle,
     flat_share,
     lay,
@@ -24,7 +25,6 @@ from clevrskills.suites.lohoravens.predicates.resting import (
 )
 from clevrskills.suites.lohoravens.things import area_of
 
-REWARD_PER_BLOCK = 6.0
 BASE_SHARE = 0.9
 """Share of the lowest block's footprint that is over the zone."""
 

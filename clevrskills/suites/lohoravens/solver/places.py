@@ -8,8 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
-from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
+from clevrskills.suites.lohoravens.predicates.put_in import ExactlyIn, InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError
 
 

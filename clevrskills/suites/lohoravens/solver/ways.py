@@ -12,8 +12,7 @@ from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.predicates import OnTop
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
-from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
+from clevrskills.suites.lohoravens.predicates.put_in import ExactlyIn, InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, lay_out, square

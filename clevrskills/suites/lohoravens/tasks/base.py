@@ -1,10 +1,11 @@
-"""Base of tasks of LoHoRavens: blocks, bowls and zones on the field, and one sentence."""
+"""Base of LoHoRavens tasks: blocks, bowls and zones on the field, and one sentence."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.logical import Keeping
+from clevrskills.core.goal.logical import Keeping, Set
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.envs.scene_sampling import scene_of
@@ -26,16 +27,16 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SPLITS = ("train", "val", "test")
-SPREAD_STEPS = 60
-"""Control steps that stand for a turn."""
+STEPS_PER_TURN = 60
+"""Number of control steps that count as a turn for policies that act in control steps."""
 
 
 @dataclass(kw_only=True, eq=False)
 class RavensTask(Task):
     """A task of the suite.
 
-    Every drawn layout has the role ``n_min``, the number of moves that the solver needs. At the
-    start the goal does not hold, no part of it is met, and what is to be kept is.
+    The role ``n_min`` of every drawn layout is the number of moves that the solver needs. At the
+    start no part of the goal is met, and all constraints hold.
     """
 
     suite: ClassVar[str] = "lohoravens"
@@ -43,16 +44,16 @@ class RavensTask(Task):
     setting: ClassVar[Setting] = SETTING
     bank_folder: ClassVar[Path] = Path(__file__).parents[1] / "wordings"
     family: ClassVar[str]  # ``primitive``, ``stack``, ``move``, ``bowls``, ..
-    capabilities: ClassVar[tuple[str, ...]]  # capabilities that its sentence asks for
+    capabilities: ClassVar[tuple[str, ...]]  # capabilities that the sentence requires
     moves: ClassVar[tuple[int, int]]  # least and greatest ``n_min``
     all_colors: ClassVar[bool] = False  # whether each split has all colors
-    # whether blocks have several sizes: beside big ones the gripper needs more room
+    # whether blocks differ in size: the gripper needs more room beside big blocks
     mixed: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "key" in cls.__dict__:
-            cls.max_steps = SPREAD_STEPS * (2 * cls.moves[1] + 4)
+            cls.max_steps = STEPS_PER_TURN * (2 * cls.moves[1] + 4)
 
     @classmethod
     def splits(cls) -> tuple[str, ...]:
@@ -62,13 +63,13 @@ class RavensTask(Task):
     def all_robots(self) -> tuple[str, ...]:
         return self.robots
 
-    def colors(self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()) -> list[str]:
+    def colors(self, rng: EpisodeRng, count: int) -> list[str]:
         """Return different colors of the split that look apart.
 
         Raises:
-            LayoutError: There are not so many.
+            LayoutError: There are fewer than ``count``.
         """
-        return all_apart(rng, self.pool(rng), apart_from, count)[:count]
+        return all_apart(rng, self.pool(rng), least=count)[:count]
 
     def pool(self, rng: EpisodeRng) -> Sequence[str]:
         """Return the colors of the split."""
@@ -80,18 +81,19 @@ class RavensTask(Task):
 
     @abstractmethod
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
-        """Lay everything out on an empty field.
+        """Fill an empty scene and return its layout.
 
         Raises:
             LayoutError: It does not fit.
         """
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """Draw an attempt at a layout; splits take turns at the attempts of a seed, so that none
-        has the scenes of another one.
+        """Draw an attempt at a layout.
+
+        The splits take turns at the attempts of a seed, so that no two splits share a scene.
 
         Raises:
-            LayoutError: It does not fit, or is not fair.
+            LayoutError: It does not fit, or :meth:`rehearsed` rejects it.
         """
         rng = self.rng(seed, len(SPLITS) * attempt + SPLITS.index(split), split)
         return self.rehearsed(on_grid(self.layout(rng))), rng
@@ -101,8 +103,8 @@ class RavensTask(Task):
         """Return the layout with the number of moves that the solver needs.
 
         Raises:
-            LayoutError: A part of the goal is met at the start, or what is to be kept is not so;
-                or the solver needs too few or too many moves, or a place out of the arm's reach.
+            LayoutError: A part of the goal is met at the start, a constraint is violated, the
+                solver needs too few or too many moves, or a place is out of the arm's reach.
         """
         scene = scene_of(self, layout, self.robots[0])
         goal, world = scene.goal, scene.start
@@ -114,7 +116,7 @@ class RavensTask(Task):
         if isinstance(goal, Keeping):
             kept = goal.kept.evaluate(world, goal.kept.initial_state(world))
             if not bool(kept.holds[0]):
-                raise LayoutError("what is to be kept is not so at the start")
+                raise LayoutError("a constraint is violated at the start")
         plan = rehearse(goal, world, state, self.moves[1])
         if plan is None or len(plan) < self.moves[0]:
             raise LayoutError("the solver needs too many or too few moves")
@@ -123,16 +125,18 @@ class RavensTask(Task):
         return self.with_plan(layout, plan)
 
     def with_plan(self, layout: Layout, plan: Sequence[MoveOutcome]) -> Layout:
-        """Return the layout with what the task says of the solver's moves."""
+        """Return the layout with the roles that follow from the moves of the solver."""
         return replace(layout, roles={**layout.roles, "n_min": np.array(len(plan))})
 
     def followed(self, roles: Mapping[str, Tensor]) -> Predicate | None:
-        """Return whether the steps of its sentence were taken in turn; ``None``: it has none."""
+        """Return the predicate that the steps of the sentence are done in order; ``None``: the
+        sentence has no steps.
+        """
         del roles
         return None
 
     def tags(self) -> dict[str, Any]:
-        """Return what tables sort it by, as JSON data."""
+        """Return the tags by which reports group episodes, as JSON data."""
         return {
             "capabilities": list(self.capabilities),
             "capability_count": len(self.capabilities),
@@ -143,8 +147,17 @@ class RavensTask(Task):
         return {**super().describe(), **self.tags()}
 
 
+def set_of(
+    leaf: type[Predicate], roles: Mapping[str, Tensor], *names: str, **fields: Any
+) -> Predicate:
+    """Return the goal that a leaf holds for each active entry of some roles (B, n) with slots."""
+    columns = (roles[name].clamp(min=0).unbind(1) for name in names)
+    parts = map(partial(leaf, **fields), *columns)
+    return Set(tuple(parts), roles["active"])
+
+
 def on_grid(layout: Layout) -> Layout:
-    """Return the layout with places to a tenth of a millimeter and turns to a thousandth."""
+    """Return the layout with positions rounded to 0.1 mm and angles to 0.001 rad."""
     bodies = (body and replace(body, pose=upright(body.pose)) for body in layout.bodies)
     roles = {
         name: np.round(value, PLACE_DIGITS) if np.asarray(value).dtype.kind == "f" else value

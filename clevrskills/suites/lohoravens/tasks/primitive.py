@@ -1,4 +1,4 @@
-"""Primitives: one block is picked up and placed, the others stay where they are."""
+"""Primitive tasks: pick up one block and place it, and leave the others where they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from clevrskills.predicates import Keeping, OnTop, Predicate, Set
 from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
-from clevrskills.suites.lohoravens.scene import BIG_M, INNER, QUADRANTS, SMALL_M, FieldScene, within
+from clevrskills.suites.lohoravens.scene import INNER, QUADRANTS, Block, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.things import (
     AREAS,
@@ -27,12 +27,13 @@ from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 CENTER = "center"
-TARGETS = ("block", "bowl", "zone")
+FEW = (2, 3)
+"""Least and greatest number of bodies of a kind."""
 
 
 @dataclass(kw_only=True, eq=False)
 class PickPlace(RavensTask):
-    """One block, the role ``object``, is placed; ``others`` stay where they are."""
+    """Place the block of the role ``object`` and leave ``others`` where they are."""
 
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Keeping, InArea, Untouched)
 
@@ -40,29 +41,32 @@ class PickPlace(RavensTask):
         return Keeping(self.placed(roles), Untouched(roles["others"]))
 
     def placed(self, roles: Mapping[str, Tensor]) -> Predicate:
-        """Return what holds when the block is at its place."""
+        """Return the goal for the block itself."""
         return InArea(roles["object"], roles["low"], roles["high"])
+
+    def pick(self, scene: FieldScene, block: Block, others: int = 2, **roles: object) -> Layout:
+        """Return the layout for a block to pick, at most so many others, and further roles."""
+        return scene.layout(object=block.slot, **roles, others=scene.others([block], others))
 
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceArea(PickPlace):
-    """One block goes to another quadrant of the field, or to its center."""
+    """Place a block in another quadrant of the field or in its center."""
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         source = int(rng.roles.integers(len(QUADRANTS)))
-        target = (source + 1 + int(rng.roles.integers(len(AREAS) - 1))) % len(AREAS)
+        target = (source + rng.number((1, len(AREAS) - 1))) % len(AREAS)
         low, high = area_bounds_m(AREAS[target])
         if AREAS[target] == CENTER:
             scene.keep_free((low + high) / 2, (high - low).min() / 2)
-        for color in self.colors(rng, int(rng.roles.integers(2, 4))):
+        for color in self.colors(rng, rng.number(FEW)):
             scene.bowl(color)
-        color, *others = self.colors(rng, int(rng.roles.integers(2, 4)))
+        color, *others = self.colors(rng, rng.number(FEW))
         picked = scene.block(color, where=within(QUADRANTS[source]))
-        for other in others:
-            scene.block(other)
-        roles = {"object": picked.slot, "low": low, "high": high}
-        kept = {"others": scene.others([picked], 2), "source": source, "target": target}
-        return scene.layout(**roles, **kept)
+        scene.row(others)
+        kept = scene.others([picked], 2)
+        area = {"low": low, "high": high, "others": kept, "source": source, "target": target}
+        return scene.layout(object=picked.slot, **area)
 
     def fields(self, layout: Layout) -> Fields:
         source, target = (AREAS[int(layout.roles[name])] for name in ("source", "target"))
@@ -71,25 +75,18 @@ class PickPlaceArea(PickPlace):
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceColor(PickPlace):
-    """One block goes on another one, into a bowl or on a zone."""
+    """Place a block on another block, in a bowl or on a zone."""
 
     predicates = (Keeping, Set, OnTop, InBowl, InZone, Untouched)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
-        counts = {"zone": int(rng.roles.integers(1, 3)), "bowl": int(rng.roles.integers(2, 4))}
-        counts["block"] = int(rng.roles.integers(2, 4))
-        target = int(rng.roles.integers(len(TARGETS)))
-        found = {"zone": [scene.zone(c) for c in self.colors(rng, counts["zone"])]}
-        found["bowl"] = [scene.bowl(c) for c in self.colors(rng, counts["bowl"])]
-        found["block"] = [scene.block(c).slot for c in self.colors(rng, counts["block"])]
-        picked = scene.blocks[0]
-        roles = {
-            "object": picked.slot,
-            "onto": [found[kind][-1] for kind in TARGETS],  # never the picked block
-            "active": np.arange(len(TARGETS)) == target,
-            "others": scene.others([picked], 2),
-        }
-        return scene.layout(**roles)
+        zones, bowls, blocks = rng.number((1, 2)), rng.number(FEW), rng.number(FEW)
+        target = int(rng.roles.integers(3))
+        *_, zone = [scene.zone(color) for color in self.colors(rng, zones)]
+        *_, bowl = [scene.bowl(color) for color in self.colors(rng, bowls)]
+        picked, *_, onto = scene.row(self.colors(rng, blocks))
+        active = np.arange(3) == target
+        return self.pick(scene, picked, onto=[onto.slot, bowl, zone], active=active)
 
     def placed(self, roles: Mapping[str, Tensor]) -> Predicate:
         body, (block, bowl, zone) = roles["object"], roles["onto"].unbind(1)
@@ -103,25 +100,22 @@ class PickPlaceColor(PickPlace):
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceSide(PickPlace):
-    """One block goes to a side of another one, see :data:`~..things.SIDES`, 16 cm away."""
+    """Place a block on a side of another one, :data:`~..things.BESIDE_M` away."""
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         side = int(rng.roles.integers(len(SIDES)))
-        color, *colors = self.colors(rng, int(rng.roles.integers(2, 4)))
+        color, *colors = self.colors(rng, rng.number(FEW))
         other = scene.block(color)
         place = np.array(other.place_m) + BESIDE_M * np.array(tuple(SIDES.values())[side])
-        limits = np.array((INNER.x_m, INNER.y_m))
-        if (place < limits[:, 0]).any() or (place > limits[:, 1]).any():
-            raise LayoutError("the place is outside the field")
-        if not INNER.contains(*place):
-            raise LayoutError("the place is out of reach")
+        low, high = np.array((INNER.x_m, INNER.y_m)).T
+        if (place < low).any() or (place > high).any() or not INNER.contains(*place):
+            raise LayoutError("the place is outside the field or out of reach")
         scene.keep_free(place, AROUND_M)
-        picked, *_ = [scene.block(color) for color in colors]
-        for color in self.colors(rng, int(rng.roles.integers(2, 4))):
+        picked, *_ = scene.row(colors)
+        for color in self.colors(rng, rng.number(FEW)):
             scene.bowl(color)
-        roles = {"object": picked.slot, "other": other.slot, "side": side}
         bounds = {"low": place - AROUND_M, "high": place + AROUND_M}
-        return scene.layout(**roles, **bounds, others=scene.others([picked], 2))
+        return self.pick(scene, picked, other=other.slot, side=side, **bounds)
 
     def fields(self, layout: Layout) -> Fields:
         side = tuple(SIDE_WORDS.values())[int(layout.roles["side"])]
@@ -132,26 +126,20 @@ class PickPlaceSide(PickPlace):
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceSize(PickPlace):
-    """One block goes on another one; each color comes in both sizes, so that size tells."""
+    """Place a block on another one; each color comes in both sizes."""
 
     predicates = (Keeping, OnTop, Untouched)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
-        for color in self.colors(rng, int(rng.roles.integers(2, 4))):
-            for side_m in (BIG_M, SMALL_M):
-                scene.block(color, side_m)
-        one, other = rng.roles.permutation(len(scene.blocks))[:2]
-        top, bottom = scene.blocks[one], scene.blocks[other]
-        roles = {"object": top.slot, "onto": bottom.slot, "others": scene.others([top], 5)}
-        return scene.layout(**roles)
+        for color in self.colors(rng, rng.number(FEW)):
+            scene.pair(color)
+        top, bottom = (scene.blocks[k] for k in rng.roles.permutation(len(scene.blocks))[:2])
+        return self.pick(scene, top, 5, onto=bottom.slot)
 
     def placed(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["object"], roles["onto"])
 
     def fields(self, layout: Layout) -> Fields:
-        named = {}
-        for name, role in (("thing", "object"), ("target", "onto")):
-            body = layout.body(role)
-            assert body.size is not None
-            named[name] = f"{size_word(body.size[0])} {body.name}"
-        return named
+        bodies = layout.body("object"), layout.body("onto")
+        words = (f"{size_word(2 * body.geometry.half_extents[0])} {body.name}" for body in bodies)
+        return dict(zip(("thing", "target"), words, strict=True))

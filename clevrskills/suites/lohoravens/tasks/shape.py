@@ -1,4 +1,4 @@
-"""Tasks that ask for a shape: lines, circles, a letter, a rectangle."""
+"""Tasks that arrange blocks in a shape: lines, circles, a letter, a rectangle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 TABLE_COLOR = "brown"
-"""A color that is not drawn: the table is of wood."""
+"""Color that is not used for drawn lines and circles: the table is of wood."""
 BOX_SIDES_M = (0.030, 0.035, 0.040, 0.045, 0.050, 0.055)
 """Sides of boxes that differ in size."""
 RAINBOW = ("red", "orange", "yellow", "green", "cyan", "blue", "purple")
@@ -27,14 +27,13 @@ RAINBOW = ("red", "orange", "yellow", "green", "cyan", "blue", "purple")
 
 @dataclass(kw_only=True, eq=False)
 class ShapeTask(RavensTask):
-    """Blocks form a shape."""
+    """Arrange blocks in a figure of :mod:`~clevrskills.suites.lohoravens.predicates.figures`."""
 
     predicates = (Forms,)
-    # name of the figure, see :mod:`~clevrskills.suites.lohoravens.predicates.figures`
-    figure: ClassVar[str]
-    # roles of its blocks, one for each group of interchangeable ones
+    figure: ClassVar[str]  # name of the figure
+    # roles with its blocks, one for each group of interchangeable blocks
     parts: ClassVar[tuple[str, ...]] = ("objects",)
-    anchor: ClassVar[str] = ""  # role of the middle of what is drawn, if anything is
+    anchor: ClassVar[str] = ""  # role with the middle of a drawn figure, empty for none
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         parts = [roles[name].reshape(len(roles[name]), -1) for name in self.parts]
@@ -48,38 +47,34 @@ class ShapeTask(RavensTask):
     def mixed_colors(
         self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()
     ) -> list[str]:
-        """Return colors of some blocks: of one to three that look apart from each other and
-        from others.
+        """Return the colors of some blocks: one to three that look apart from each other and from
+        others.
 
         Raises:
             LayoutError: There is none.
         """
-        found = all_apart(rng, self.pool(rng), apart_from, least=1)
-        few = found[: int(rng.roles.integers(1, 4))]
-        return [str(color) for color in rng.textures.choice(few, count)]
+        found = all_apart(rng, self.pool(rng), apart_from, least=1)[: rng.number((1, 3))]
+        return [str(color) for color in rng.textures.choice(found, count)]
 
 
 @dataclass(kw_only=True, eq=False)
 class OrderBoxes(ShapeTask):
-    """Boxes in order on a drawn line or circle: six of different sizes, or five to seven of colors
-    of the rainbow.
-    """
+    """Boxes in order on a drawn line or circle, by size or by the colors of the rainbow."""
 
-    by_color: ClassVar[bool] = False  # whether colors give the order
+    by_color: ClassVar[bool] = False  # whether colors or sizes give the order
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         colors, sides_m = self.boxes(rng)
         pool = [color for color in self.pool(rng) if color != TABLE_COLOR]
         drawn, *_ = all_apart(rng, pool, tuple(dict.fromkeys(colors)), least=1)
         place = scene.line(drawn) if self.figure == "line" else scene.circle(drawn)
-        count, most = len(colors), len(self.slots) - 1
-        order = rng.roles.permutation(count).tolist()
+        most, order = len(self.slots) - 1, rng.roles.permutation(len(colors)).tolist()
         boxes = [scene.block(colors[k], sides_m[k], kind="box") for k in order]
         objects, rank = scene.slots_of(boxes, most), padded(order, most)
         return scene.layout(**{"objects": objects, "rank": rank, self.anchor: place})
 
     def boxes(self, rng: EpisodeRng) -> tuple[Sequence[str], Sequence[float]]:
-        """Return colors and sides of the boxes, in order.
+        """Return the colors and sides of the boxes, in order.
 
         Raises:
             LayoutError: Too few colors look apart.
@@ -87,41 +82,37 @@ class OrderBoxes(ShapeTask):
         if not self.by_color:
             return self.mixed_colors(rng, len(BOX_SIDES_M)), BOX_SIDES_M
         found = all_apart(rng, RAINBOW, least=self.moves[0])
-        count = int(rng.roles.integers(self.moves[0], len(found) + 1))
-        colors = [color for color in RAINBOW if color in found[:count]]
-        return colors, [SMALL_M] * count
+        count = rng.number((self.moves[0], len(found)))
+        return [color for color in RAINBOW if color in found[:count]], [SMALL_M] * count
 
     def fields(self, layout: Layout) -> Fields:
-        drawn = layout.bodies[0]
-        assert drawn is not None
-        return {"line": drawn.color}
+        return {"line": layout.slot(0).color}
 
 
 @dataclass(kw_only=True, eq=False)
 class CircleWithMiddle(ShapeTask):
-    """Six to eight blocks of one color around one of another color."""
+    """Six to eight blocks of one color around a block of another color."""
 
-    MOST = 8
+    COUNT = (6, 8)
     figure = "circle"
     parts = ("middle", "objects")
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         around, inside = self.colors(rng, 2)
-        middle = scene.block(inside)
-        blocks = [scene.block(around) for _ in range(int(rng.roles.integers(6, self.MOST + 1)))]
-        return scene.layout(middle=middle.slot, objects=scene.slots_of(blocks, self.MOST))
+        middle, blocks = scene.block(inside), scene.row([around] * rng.number(self.COUNT))
+        return scene.layout(middle=middle.slot, objects=scene.slots_of(blocks, self.COUNT[1]))
 
 
 @dataclass(kw_only=True, eq=False)
 class ConcentricCircles(ShapeTask):
-    """Blocks of one color form the inner circle, those of another one the outer circle.
+    """Blocks of one color in an inner circle, blocks of another color in an outer circle.
 
     Attributes:
         fewer: Whether there are 4 and 8 blocks instead of 6 and 10.
     """
 
     COUNTS, FEWER = (6, 10), (4, 8)
-    """Blocks of the inner and outer circle."""
+    """Number of blocks in the inner and outer circle."""
 
     figure = "circles"
     parts = ("inner", "outer")
@@ -136,10 +127,10 @@ class ConcentricCircles(ShapeTask):
 
 @dataclass(kw_only=True, eq=False)
 class BuildOutline(ShapeTask):
-    """Blocks of one to three colors for a letter, or beside a large zone for a rectangle."""
+    """A letter, or a rectangle on a large zone, of blocks of one to three colors."""
 
-    counts: ClassVar[tuple[int, ...]]  # how many there may be
-    # size of the zone along x and y, if there is one
+    counts: ClassVar[tuple[int, ...]]  # possible numbers of blocks
+    # size of the zone along x and y; ``None`` for no zone
     zone_m: ClassVar[tuple[float, float] | None] = None
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
@@ -147,6 +138,5 @@ class BuildOutline(ShapeTask):
         if self.zone_m:
             colors = self.colors(rng, 1)
             roles["zone"] = scene.mat(colors[0], self.zone_m)
-        count = int(rng.roles.choice(self.counts))
-        blocks = [scene.block(each) for each in self.mixed_colors(rng, count, colors)]
+        blocks = scene.row(self.mixed_colors(rng, int(rng.roles.choice(self.counts)), colors))
         return scene.layout(objects=scene.slots_of(blocks, max(self.counts)), **roles)
