@@ -1,4 +1,4 @@
-"""Agents without a model: the solver's next pick and place, in numbers or in words, and chance."""
+"""Agents without a model: the moves of the solver, in numbers or words, and random actions."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from clevrskills.suites.lohoravens.prompts.phrasing import instruction_for
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
 SAME_MOVES = 3
-"""Number of times that the same move is tried while nothing changes."""
+"""Greatest number of attempts at a move while nothing changes."""
 ALTERNATIVES = 6
-"""Largest number of moves that are considered."""
+"""Greatest number of moves that are considered."""
 
 
 class MoveOracle(CommandOracle):
-    """Oracle that picks and places as the solver does, each time from the present state; where all
-    moves that help were refused, it takes away what may hinder the arm.
+    """Oracle that makes the solver's next move from the present state.
+
+    If all useful moves were refused, it puts aside what may obstruct the arm.
 
     Args:
         env: The environment.
-        interface: What it acts by.
+        interface: The interface.
 
     Attributes:
-        pose: Pick and place of the last action in the world, x, y and turn each (m, rad); ``None``:
-            it was none.
+        pose: Pick and place of the last action in the world, x, y and angle each (m, rad);
+            ``None`` if there was no move.
     """
 
     def __init__(self, env: LoHoRavensEnv, interface: Interface) -> None:
@@ -53,11 +54,10 @@ class MoveOracle(CommandOracle):
         self._tried = Counter[tuple[float, ...]]()
 
     def act(self) -> Any:
-        """Return the next pick and place, as the interface has it: of those that help, the one
-        that was tried least often since a block was moved last.
+        """Return the action of the useful move that was tried least often since the last success.
 
         Raises:
-            GaveUp: None is known that helps, or all were tried too often.
+            GaveUp: No useful move is known, or all were tried too often.
         """
         env, self.pose = self._env, None
         self.subtask = env.goal.describe(env.world)
@@ -69,27 +69,26 @@ class MoveOracle(CommandOracle):
             found = self._least_tried(known)
         except UnsolvableError as error:
             raise GaveUp(str(error)) from error
-        if found is None:  # all is where it should be, but not yet at rest
+        if found is None:  # all blocks are in place, but not yet at rest
             return self._interface.none()
         move, words = found
-        key = _rounded(move)
-        if self._tried[key] == SAME_MOVES:
+        self._tried[_rounded(move)] += 1
+        if self._tried[_rounded(move)] > SAME_MOVES:
             raise GaveUp(f"the same move was tried {SAME_MOVES} times")
-        self._tried[key] += 1
         self.pose = [*move.pick, *move.place]
         if self._interface.name == PICK_PLACE_PIXELS.name:
             return np.array([*pixel_of(move.pick), *pixel_of(move.place)])
         return words or np.array(self.pose)
 
     def _moved(self) -> int:
-        """Return the number of moves done."""
+        """Return the number of successful moves."""
         return self._env.account.codes["PLACED"]
 
     def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:
-        """Return the move that was tried least often, the first of those, and what is said of it.
+        """Return the first of the moves that were tried least often, and its words.
 
         Raises:
-            GaveUp: No words are known for any.
+            GaveUp: No move has words.
         """
         env, seen = self._env, list[Move]()
         for move in known:
@@ -106,8 +105,8 @@ class MoveOracle(CommandOracle):
         return None
 
     def _with_words(self, move: Move) -> tuple[Move, str] | None:
-        """Return a move and its words, none but for the interface of words; ``None``: there are
-        none.
+        """Return a move and its words, which are empty for actions in numbers; ``None`` if an
+        action in words has none.
         """
         if self._interface.name != PICK_PLACE_TEXT.name:
             return move, ""
@@ -116,7 +115,7 @@ class MoveOracle(CommandOracle):
 
 
 class StepOracle(MoveOracle):
-    """Oracle that picks and places in control steps."""
+    """Oracle that makes the solver's moves in control steps."""
 
     def reset(self) -> None:
         """Begin an episode."""
@@ -128,7 +127,7 @@ class StepOracle(MoveOracle):
         return self._codes["PLACED"]
 
     def act(self) -> Any:
-        """Return the next action (7,) of a move; see :meth:`MoveOracle.act`."""
+        """Return the next action (7,) of a move, see :meth:`MoveOracle.act`."""
         while True:
             if self._arm is None:
                 super().act()
@@ -147,19 +146,19 @@ class StepOracle(MoveOracle):
 
 
 def _rounded(move: Move) -> tuple[float, ...]:
-    """Return a move to a millimeter."""
+    """Return a move rounded to a millimeter."""
     return tuple(np.round([*move.pick, *move.place], 3).tolist())
 
 
 class GreedyText(OraclePolicy):
-    """Policy that says the solver's next move in words, each once: it gives up if one was not done.
+    """Policy that makes the solver's moves in words and gives up after a failed one.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
+        suite: The suite.
+        interface: The interface, ``pick_place_text``.
 
     Raises:
-        ClevrSkillsError: The interface is not of words.
+        ClevrSkillsError: The interface is another one.
     """
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
@@ -176,7 +175,7 @@ class GreedyText(OraclePolicy):
         """Return the next instruction.
 
         Raises:
-            GaveUp: The last one was not done, or none is known that helps.
+            GaveUp: The last one was not done, or no useful one is known.
         """
         account = self._env.account
         if account.codes["PLACED"] < account.turns:
@@ -185,9 +184,8 @@ class GreedyText(OraclePolicy):
 
 
 class RandomActions(Privileged):
-    """Policy without skill: any pick and place in the field; in words, any instruction of the
-    grammar with the colors of the scene. For its arguments see
-    :class:`~clevrskills.evaluation.policies.Zero`.
+    """Policy with random picks and places in the field, or random instructions with the colors of
+    the scene. For its arguments see :class:`~clevrskills.evaluation.policies.Zero`.
     """
 
     def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:  # type: ignore[override]

@@ -1,6 +1,6 @@
-"""Captions: what is on the field, in words, as someone would see it who looks closely.
+"""Captions: descriptions of the field in words.
 
-What was hidden at the start, under something else, is not mentioned until it has been uncovered.
+Bodies that were covered at the start are not mentioned until they are uncovered.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from clevrskills.suites.lohoravens.things import MOVED_M, FieldView, Thing
 from clevrskills.tasks.leaf_slots import listed
 
 CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
-"""Views in words: how many there are of each colour and kind; where each is, too; what moved in the
-last turn, too."""
+"""Views in words: the number of bodies of each color and kind; in addition, where each is; in
+addition, what moved in the last turn."""
 _STATEMENT = re.compile(
     r"^[*\- ]*(The (?:smaller |bigger )?\w+ (?:block|box|bowl|zone) is in the [a-z]+ [a-z]+ area"
     r"[^.\n]*\.)",
@@ -26,14 +26,14 @@ _STATEMENT = re.compile(
 
 
 class CaptionState:
-    """Memory of captions in an episode that has just begun.
+    """Memory of captions in an episode.
 
     Args:
-        env: The environment.
+        env: The environment, at the start of the episode.
 
     Attributes:
-        hidden_at_start: Keys of what something stood on then.
-        covering_at_start: What stood on it.
+        hidden_at_start: Keys of the bodies covered at the start.
+        covering_at_start: The bodies on top of them.
     """
 
     def __init__(self, env: RecorderView) -> None:
@@ -45,19 +45,19 @@ class CaptionState:
         self._places: dict[str, str] = {}
 
     def note(self, env: RecorderView) -> None:
-        """Take note that a turn begins: where everything is, and what is uncovered by now."""
+        """Record positions and uncovered bodies at the beginning of a turn."""
         scene = self._look(env)
         self._before = {thing.key: scene.xy(thing.slot) for thing in scene.movable}
         self._places = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
 
     def _look(self, env: RecorderView) -> FieldView:
-        """Observe the scene now; what is uncovered in it is hidden no more."""
+        """Return the present scene; bodies that are uncovered in it are no longer hidden."""
         scene = FieldView(env)
         self._hidden = self._hidden & {t.key for t in scene.movable if scene.covered(t)}
         return scene
 
     def caption(self, env: RecorderView, view: str) -> str:
-        """Return a caption of the scene now, one of :data:`CAPTIONS`."""
+        """Return a caption of the present scene, one of :data:`CAPTIONS`."""
         scene = self._look(env)
         seen = [thing for thing in scene.things if thing.key not in self._hidden]
         lines = [counted(seen)]
@@ -70,28 +70,23 @@ class CaptionState:
         return "\n".join(lines)
 
     def _changes(self, scene: FieldView, seen: list[Thing]) -> str:
-        """Return what moved since the last turn began."""
-        moved = [
-            thing
+        """Return sentences on the bodies that moved since the last turn began."""
+        moved = (
+            f"The {_name(thing)} has moved: it was {self._places[thing.key]} and is now "
+            f"{where(scene, thing, self._hidden)}."
             for thing in seen
             if thing.key in self._before
             and np.hypot(*(scene.xy(thing.slot) - self._before[thing.key])) > MOVED_M
-        ]
-        if not moved:
-            return "Nothing has moved."
-        return " ".join(
-            f"The {_name(thing)} has moved: it was {self._places[thing.key]} and is now "
-            f"{where(scene, thing, self._hidden)}."
-            for thing in moved
         )
+        return " ".join(moved) or "Nothing has moved."
 
 
 def true_statements(report: str, truth: str) -> tuple[int, int]:
-    """Return how many statements of a report are true, and how many it has.
+    """Return the number of true statements of a report, and of all its statements.
 
     Args:
-        report: The report; what has the form of a caption's lines is a statement.
-        truth: A caption of where each thing is.
+        report: The report; phrases in the form of a caption's lines are statements.
+        truth: A caption with positions.
     """
     statements = _STATEMENT.findall(report)
     known = {line.lower() for line in _STATEMENT.findall(truth)}
@@ -99,7 +94,7 @@ def true_statements(report: str, truth: str) -> tuple[int, int]:
 
 
 def counted(things: list[Thing]) -> str:
-    """Return the number of blocks of each size, colour and kind."""
+    """Return a sentence with the number of bodies of each size, color and kind."""
     names = Counter(_name(thing) for thing in things)
     plural = {name: f"{name}es" if name.endswith("x") else f"{name}s" for name in names}
     parts = [f"{count} {plural[name] if count > 1 else name}" for name, count in names.items()]
@@ -110,7 +105,7 @@ def counted(things: list[Thing]) -> str:
 
 
 def where(scene: FieldView, thing: Thing, hidden: Collection[str] = ()) -> str:
-    """Return the area that a thing is in, and what it is on or in, but for what is hidden."""
+    """Return the area of a body and what it is on or in, except for hidden bodies."""
     area = f"in the {scene.area(thing)} area"
     below = [
         ("in" if other.kind == "bowl" else "on", other)

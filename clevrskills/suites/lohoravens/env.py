@@ -1,4 +1,4 @@
-"""Environment of LoHoRavens: turns and their limit, noise, height map and captions."""
+"""Environment of LoHoRavens: turns, noise, height map and captions."""
 
 from __future__ import annotations
 
@@ -21,23 +21,21 @@ from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
 from clevrskills.suites.lohoravens.tasks.base import STEPS_PER_TURN
 
 HEIGHT_VIEW = "height"
-"""Name of the view of heights in the map, (128, 256) float32 in metres."""
+"""View of the heights in the map, (128, 256) float32 in meters."""
 VIEWS: Mapping[str, ViewKind] = {
     HEIGHT_VIEW: "array",
     **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text"),
 }
-"""What it shows beside the images of cameras, and of which kind that is."""
+"""Views other than images of cameras, and their kinds."""
 
 
 Actor = Callable[[str], Any]
-"""Carries out an instruction: what to ask the arm for, a
-:class:`~clevrskills.suites.lohoravens.interfaces.actuator.Request`.
-"""
+"""Returns the :class:`~clevrskills.suites.lohoravens.interfaces.actuator.Request` of an
+instruction."""
 
 
 class LoHoRavensEnv(ClevrSkillsEnv):
-    """Environment of a task of the suite; ``roles["n_min"]`` of its layout is the least number of
-    moves.
+    """Environment of a task of the suite.
 
     Args:
         task_key: Key of the task.
@@ -45,12 +43,11 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         kwargs: As of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
 
     Attributes:
-        noise: That.
-        turns: Turns taken.
-        account: What is counted of the episode.
+        turns: Number of turns so far.
+        account: Metrics of the episode.
         judges: Whether instructions and reports are judged.
-        actor: What carries out instructions in words; ``None``: a perfect actor.
-        memory: What captions remember of the episode.
+        actor: Actor of instructions in words; ``None`` for a perfect actor.
+        memory: Memory of captions.
     """
 
     def __init__(self, task_key: str, *, noise: Noise = CLEAN, **kwargs: Any) -> None:
@@ -68,26 +65,27 @@ class LoHoRavensEnv(ClevrSkillsEnv):
 
     @property
     def turn_limit(self) -> int:
-        """Turns after which an episode ends."""
+        """Limit of turns of the episode."""
         return turn_limit(self.task.level, int(self.layouts[0].roles["n_min"]))
 
     def _default_limit(self) -> int:
         return STEPS_PER_TURN * self.turn_limit  # of an episode without turns
 
     def begin_turn(self) -> None:
-        """Take note of where everything is; to be called before a turn."""
+        """Record the scene before a turn."""
         self.memory.note(self)
 
     def end_turn(self, code: str) -> None:
-        """Count a turn, of which a code tells what came."""
+        """Count a turn with the code of its outcome."""
         self.turns += 1
         self.account.turn(code)
 
     @single_threaded
     @torch.inference_mode()
     def step_without_goal(self, action: np.ndarray) -> None:
-        """Make a control step (7,) without a look at the goal, which remembers nothing of what came
-        between: until :meth:`look_again`, what is said of it is of before.
+        """Make a control step (7,) without evaluating the goal.
+
+        The outcome and the goal state are outdated until :meth:`look_again`.
         """
         self._gliding = True
         try:
@@ -106,46 +104,39 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     @single_threaded
     @torch.inference_mode()
     def look_again(self) -> None:
-        """Look at the goal after control steps without that."""
+        """Evaluate the goal after :meth:`step_without_goal`."""
         self._evaluate_goal()
         self.goal_state = self.outcome.state
 
     def check_report(self, report: str) -> None:
-        """Judge what somebody reports: of each statement in the form of captions, whether it is
-        true.
-        """
+        """Judge the statements of a report that have the form of captions."""
         truth = self.memory.caption(self, CAPTIONS[1])
-        right, of = true_statements(report, truth)
-        self.account.judge("reporter", right, of)
+        self.account.judge("reporter", *true_statements(report, truth))
 
     def measures(self) -> Mapping[str, float]:
-        """Return episode's measures so far, see :mod:`clevrskills.suites.lohoravens.measures`."""
+        """Return the measures so far, see :mod:`clevrskills.suites.lohoravens.measures`."""
         return self.account.measures()
 
     def _noise(self, name: str) -> np.random.Generator:
-        """Return the generator of a view's noise now."""
+        """Return the generator of the present noise of a view."""
         return noise_generator(self.episode_seed, name, self.turns, int(self.elapsed_steps[0]))
 
     def capture(self) -> dict[str, np.ndarray]:
-        """Take an image (H, W, 3) uint8 with every camera, with noise."""
+        """Return a noisy image (H, W, 3) uint8 of every camera."""
         images = super().capture()
         return {name: self.noise.on_image(p, self._noise(name)) for name, p in images.items()}
 
     def look(self, views: Sequence[str]) -> Mapping[str, Any]:
-        """Return the views beside the images of cameras, see :data:`VIEWS`.
+        """Return some of :data:`VIEWS`.
 
         Raises:
             UnknownNameError: There is no such view.
-            ClevrSkillsError: Heights are asked for, but the map is not among the cameras.
+            ClevrSkillsError: ``height`` is requested, but the map is not among the cameras.
         """
         check_names(view=(views, VIEWS))
-        found: dict[str, Any] = {}
-        for view in views:
-            if view == HEIGHT_VIEW:
-                heights = self.height_map("map")
-                found[view] = self.noise.on_heights(heights, self._noise(view))
-            elif view in CAPTIONS:
-                found[view] = self.memory.caption(self, view)
-            else:
-                found |= super().look((view,))
-        return found
+        return {view: self._look(view) for view in views}
+
+    def _look(self, view: str) -> Any:
+        if view == HEIGHT_VIEW:
+            return self.noise.on_heights(self.height_map("map"), self._noise(view))
+        return self.memory.caption(self, view) if view in CAPTIONS else super().look((view,))[view]

@@ -1,4 +1,4 @@
-"""Measures of an episode: how much of the goal was met, in how many turns, and what went wrong."""
+"""Measures of an episode: share of the goal, number of turns, and errors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from clevrskills.suites.lohoravens.things import MOVED_M
 from clevrskills.tasks.base import stack_roles
 
 TIGHT = 2
-"""Turns beyond those that are needed within which the original ends an episode."""
+"""Turns beyond ``n_min`` after which the original ends an episode."""
 ABSENT = ("NO_SUCH_OBJECT", "UNKNOWN_COLOR")
-"""Codes of turns that name what is not there, as whoever does not look has to try."""
+"""Codes of turns that name absent objects, as a blind policy has to try."""
 PRECISIONS = ("planner", "actor", "reporter")
-"""Parts of an agent of which it is counted how often they are right."""
+"""Parts of an agent whose precision is measured."""
 FREE = ("PLACED", "DONE", "NOTHING_PICKED", "DROPPED", "TIMED_OUT")
 """Codes of turns that were not refused."""
 MEASURES = (
@@ -41,15 +41,15 @@ MEASURES = (
 
 
 class EpisodeMetrics:
-    """Metrics of an episode, from its start on.
+    """Metrics of an episode.
 
     Args:
-        env: The environment, at the start of an episode.
+        env: The environment, at the start of the episode.
         covering: Slots of the blocks that hide others.
 
     Attributes:
-        codes: How often each code came of a turn.
-        judged: How often a part of an agent was right, and how often it was judged, by its name.
+        codes: Number of turns by code.
+        judged: For each part of an agent, how often it was right and how often it was judged.
     """
 
     def __init__(self, env: RecorderView, covering: Sequence[int] = ()) -> None:
@@ -57,25 +57,15 @@ class EpisodeMetrics:
         self.judged = {part: [0, 0] for part in PRECISIONS}
         self.turns, self._solved_at, self._best = 0, -1, 0.0
         self._from = env.world.body_pose[0, :, :3].clone()
-        self._others = self._left_alone(covering)
-        task = env.task
-        self._steps = (
-            task.followed(stack_roles(env.layouts)) if isinstance(task, RavensTask) else None
-        )
-        self._steps_state = self._steps.initial_state(env.world) if self._steps else {}
-        self._followed = False
-
-    def _left_alone(self, covering: Sequence[int]) -> Tensor:
-        """Return slots of movable blocks that the goal does not move and that hide none."""
-        env = self._env
-        movable = env.world.solids.movable[0].clone()
-        goal = env.goal.child if isinstance(env.goal, Keeping) else env.goal
-        movable[[*moved_by(goal)]] = False
-        movable[[*covering]] = False
-        return movable.nonzero()[:, 0]
+        goal, task = env.goal.child if isinstance(env.goal, Keeping) else env.goal, env.task
+        self._others = env.world.solids.movable[0].clone()  # neither moved by the goal nor hiding
+        self._others[[*moved_by(goal), *covering]] = False
+        steps = task.followed(stack_roles(env.layouts)) if isinstance(task, RavensTask) else None
+        self._steps, self._followed = steps, False
+        self._steps_state = steps.initial_state(env.world) if steps else {}
 
     def turn(self, code: str) -> None:
-        """Take note of the end of a turn, with the code of its outcome."""
+        """Count a turn with the code of its outcome."""
         self.turns += 1
         self.codes[code] += 1
         self._best = max(self._best, self.partial())
@@ -86,12 +76,12 @@ class EpisodeMetrics:
             self._solved_at = self.turns
 
     def judge(self, part: str, right: int | bool, of: int = 1) -> None:
-        """Take note of how often a part of an agent was right."""
+        """Count how often a part of an agent was right."""
         self.judged[part][0] += int(right)
         self.judged[part][1] += of
 
     def partial(self) -> float:
-        """Return the share of the goal that is met now, by weight."""
+        """Return the share of the goal's weight that is met now."""
         met, of = leaves_met(self._env.goal, self._env.outcome)
         return met / of
 
@@ -101,15 +91,13 @@ class EpisodeMetrics:
         return int((moved_m[self._others] > MOVED_M).sum())
 
     def measures(self) -> Mapping[str, float]:
-        """Return numbers of the episode so far, by the names of :data:`MEASURES`; nothing of what
-        was not judged.
-        """
+        """Return the values of :data:`MEASURES` so far, without parts that were not judged."""
         env, partial = self._env, self.partial()
         n_min = int(env.layouts[0].roles["n_min"])
         tight = 0 <= self._solved_at <= n_min + TIGHT and not any(self.codes[c] for c in ABSENT)
         found = {"partial": partial, "partial_best": max(self._best, partial)}
         found["disturbed"] = float(self.disturbed())
-        if not self.turns:  # of control steps
+        if not self.turns:  # it acts in control steps
             return found
         return {
             **found,
@@ -124,7 +112,7 @@ class EpisodeMetrics:
 
 
 def moved_by(goal: Predicate) -> set[int]:
-    """Return slots of what the leaves of a goal are about, but for what they put it on or in."""
+    """Return slots of the bodies that the leaves of a goal put somewhere."""
     found = set[int]()
     for leaf in goal.leaves():
         for field in fields(leaf):

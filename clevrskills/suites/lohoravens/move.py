@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Move:
-    """A pick and a place in the world: x and y in metres, turn of the gripper about the vertical in
-    rad. What is picked turns by the difference of the turns.
+    """A pick and a place in the world.
+
+    Each has x and y in meters, and the angle of the gripper about the vertical in rad. The block
+    turns by the difference of the angles.
     """
 
-    pick: tuple[float, float, float]  # where to pick
-    place: tuple[float, float, float]  # where to place
-    # slot of the block that is meant; -1: that is not known
-    slot: int = field(default=-1, compare=False)
-    # slot of the body on or in which it is to be; -1: the table, or not known
+    pick: tuple[float, float, float]
+    place: tuple[float, float, float]
+    slot: int = field(default=-1, compare=False)  # slot of the block, -1 if unknown
+    # slot of the body to put it on or in; -1 for the table, or if unknown
     onto: int = field(default=-1, compare=False)
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Move:
-        """Read six numbers: x, y, yaw of the pick, then of the place."""
+        """Return the move of six numbers: x, y and angle of the pick, then of the place."""
         x, y, yaw, to_x, to_y, to_yaw = map(float, values)
         return cls((x, y, yaw), (to_x, to_y, to_yaw))

@@ -1,4 +1,4 @@
-"""Colors of blocks, bowls and zones: those of each split, categories, and which look apart."""
+"""Colors of blocks, bowls and zones: splits, categories, and differences."""
 
 from __future__ import annotations
 
@@ -24,14 +24,9 @@ CATEGORIES: Mapping[str, Sequence[str]] = {
     "primary": ("red", "yellow", "blue"),
     "secondary": ("orange", "green", "purple"),
 }
-"""Colors of each category; white, black and silver are in none."""
+"""Colors of each category; white, black and silver have none."""
 APART = 25.0
 """Least distance of two colors of an episode in CIELAB."""
-
-
-def texture_of(color: str) -> str:
-    """Return the name of the texture of a color."""
-    return f"{NAMESPACE}/{color}"
 
 
 @cache
@@ -41,15 +36,15 @@ def lab(color: str) -> tuple[float, float, float]:
 
 
 def look_apart(one: str, other: str) -> bool:
-    """Return whether two colors can't be taken for each other."""
+    """Return whether two colors are easy to tell apart."""
     return dist(lab(one), lab(other)) >= APART
 
 
 def all_apart(
     rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = (), least: int = 0
 ) -> list[str]:
-    """Return the colors of a pool, in a drawn order, that look apart from each other and from some
-    others; no further one does.
+    """Return colors of a pool, in random order, that look apart from each other and from others, as
+    many as possible.
 
     Raises:
         LayoutError: There are fewer than ``least``.
@@ -64,8 +59,9 @@ def all_apart(
 
 
 def mixture(rng: EpisodeRng, pool: Sequence[str], count: int) -> list[str]:
-    """Return colors of some blocks, of a pool: how often each color occurs is drawn evenly, so that
-    no mixture can be guessed; of two colors it could.
+    """Return colors of some blocks out of a pool.
+
+    All counts of the colors are equally likely, so that the mixture cannot be guessed.
 
     Raises:
         LayoutError: The pool has fewer than three colors.

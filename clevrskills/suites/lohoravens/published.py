@@ -1,4 +1,4 @@
-"""Published numbers of LoHoRavens: those of the workshop paper, and of the forty tasks."""
+"""Published numbers of LoHoRavens: of the workshop paper and of the paper with forty tasks."""
 
 from clevrskills.core.report import PublishedTable
 
@@ -8,7 +8,7 @@ WORKSHOP_TASKS = (
     *("stack_same_size", "stack_alternate_colors", "stack_small_on_big_in_zone", "move_area"),
     "stack_same_color",
 )
-"""The ten tasks of the workshop paper, of which A are three primitives."""
+"""The tasks of the workshop paper; its task A are three primitives."""
 HARD_TASKS = (
     *("move_area", "move_area_by_size", "move_area_by_color", "move_area_by_color_and_size"),
     *("even_to_zone", "stack_by_area_in_size_order", "hidden_in_three_layers"),

@@ -1,4 +1,4 @@
-"""Scene of an episode while it is laid out: zones, bowls and blocks at free places of the field."""
+"""Scene of an episode under construction: zones, bowls and blocks at free places of the field."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ import numpy as np
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.setting import Workspace
-from clevrskills.suites.lohoravens.palette import texture_of
+from clevrskills.suites.lohoravens.palette import NAMESPACE
 from clevrskills.suites.lohoravens.predicates.figures import LINE_M, RING_M
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.things import AREAS, SIDES, area_bounds_m
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, TableLayout
 
 SMALL_M, BIG_M = 0.04, 0.06
-"""Sides of the two sizes of blocks."""
+"""Sides of small and big blocks."""
 QUADRANTS = tuple(area for area in AREAS if " " in area)
 DENSITY = 600.0
 ZONE_M, WIDE_ZONE_M, WIDEST_ZONE_M, MAT_M = 0.10, 0.15, 0.20, 0.001
-"""Sides of zones: for a tower, for up to four blocks side by side, for more; height of all."""
+"""Sides of zones for a tower, for up to four blocks side by side and for more; their height."""
 BOWL, ZONE = "shallow bowl", "zone frame"
 GAP_M, MIXED_GAP_M = 0.015, 0.03
-"""Least distance between outlines; where big blocks stand beside small ones, the gripper's head
-needs more."""
+"""Least distance between outlines; beside big blocks the gripper's head needs more."""
 INSET_M = 0.045
-"""How far middles stay inside the border of the field."""
+"""Least distance of middles from the border of the field."""
 TOWER_REACH_M = 0.72
-"""Distance from the base up to which the arm reaches the top of a tower of five."""
+"""Greatest distance from the base at which the arm reaches the top of a tower of five."""
 
 
-def _inset(field: Workspace, x_m: float, y_m: float) -> Workspace:
-    (x0, x1), (y0, y1) = field.x_m, field.y_m
-    return replace(field, x_m=(x0 + x_m, x1 - x_m), y_m=(y0 + y_m, y1 - y_m))
+def _inset(x_m: float, y_m: float) -> Workspace:
+    """Return the field without a margin."""
+    (x0, x1), (y0, y1) = FIELD.x_m, FIELD.y_m
+    return replace(FIELD, x_m=(x0 + x_m, x1 - x_m), y_m=(y0 + y_m, y1 - y_m))
 
 
-INNER = _inset(FIELD, INSET_M, INSET_M)
-BOWLS = _inset(FIELD, 0.065, 0.065)
+INNER = _inset(INSET_M, INSET_M)
+BOWLS = _inset(0.065, 0.065)
 TOWERS = replace(BOWLS, reach_m=(0.28, TOWER_REACH_M))
 
 
 BROAD_M = 0.01
-"""How broad lines and circles are drawn."""
+"""Breadth of drawn lines and circles."""
 DRAWN_CIRCLE = "drawn circle"
 ROOM_M = 0.04
-"""What is kept free to either side of a line or circle."""
+"""Free space on either side of a line or circle."""
 LINE_X_M, LINE_Y_M = (-0.24, -0.02), (-0.07, 0.07)
-"""Where the middle of a line is."""
+"""Ranges for the middle of a line."""
 MIDDLE_M = 0.25
-"""How far to either side of the field's middle towers stand: there big blocks, which reach 1 cm
-beyond what they are on, hide it from the camera above, 1.1 m high."""
+"""Greatest distance of towers from the field's middle: there big blocks hide the small ones under
+them, 1 cm inside their outline, from the camera 1.1 m above."""
 PITCH_M = 0.044
 """Distance of neighbors in a row of a pyramid."""
 TURN_RAD = 0.1
-"""Turn of every other block of a tower: where edges of equal blocks coincide, contacts push them
-aside by up to 3 mm.
+"""Turn of every other block of a tower: contacts push equal blocks with coinciding edges aside by
+up to 3 mm.
 """
 HIDDEN = replace(INNER, y_m=(FIELD_MIDDLE_M[1] - MIDDLE_M, FIELD_MIDDLE_M[1] + MIDDLE_M))
 BORDER_M = 0.03
-"""How far inside an area what is meant by it lies at the start, and outside what is not."""
+"""Least distance of blocks from the border of an area that a sentence refers to."""
 BEYOND_M, SHORT_M = 0.055, -0.02
-"""How far beyond another block, along an axis, what is on that side of it lies at least, and what
-is not at most: it lies 2 cm on the other side at least."""
+"""Distance beyond another block, along an axis: at least that of blocks on that side of it, and at
+most that of all others, which are at least 2 cm on the opposite side."""
 
 
 def within(area: str) -> Workspace:
-    """Return where blocks are surely in an area."""
+    """Return the part of an area in which blocks are clearly inside."""
     low, high = area_bounds_m(area)
     return _cut(low + BORDER_M, high - BORDER_M)
 
 
 def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
-    """Return where blocks are surely on a side of a place, or surely not.
+    """Return the part of the field clearly on a side of a place, or clearly not.
 
     Raises:
         LayoutError: There is no room.
@@ -100,9 +100,9 @@ def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
 class Block:
     """A block of the scene."""
 
-    slot: int  # its slot
-    color: str  # its color
-    side_m: float  # its side
+    slot: int
+    color: str
+    side_m: float
     place_m: tuple[float, float]  # world x and y of its middle
 
 
@@ -110,7 +110,7 @@ class FieldScene:
     """Layout in progress.
 
     Args:
-        rng: The choices of the episode.
+        rng: Random choices of the episode.
         slots: Keys of the task's slots.
         gap_m: Least distance between outlines.
     """
@@ -129,7 +129,7 @@ class FieldScene:
         Args:
             color: Its color.
             side_m: Its side.
-            where: Where its middle may be, see :func:`within` and :func:`beside`.
+            where: Part of the field for its middle, see :func:`within` and :func:`beside`.
             kind: ``block`` or ``box``.
 
         Raises:
@@ -168,29 +168,22 @@ class FieldScene:
         return self.blocks[-1]
 
     def zone(self, color: str, side_m: float = ZONE_M, tower: bool = False) -> int:
-        """Put a zone at a free place, and return its slot; where a tower can be built if there will
-        be one.
+        """Put a zone at a free place, if need be one where a tower can be built; return its slot.
 
         Raises:
             LayoutError: There is none.
         """
-        inset_m = side_m / 2 + 0.01
-        where = TOWERS if tower else _inset(FIELD, inset_m, inset_m)
+        where = TOWERS if tower else _inset(side_m / 2 + 0.01, side_m / 2 + 0.01)
         return self.mat(color, (side_m, side_m), where)
 
     def mat(self, color: str, size_m: tuple[float, float], where: Workspace | None = None) -> int:
-        """Put a zone of some size along x and y at a free place, and return its slot.
-
-        Args:
-            color: Its color.
-            size_m: Its size.
-            where: Where its middle may be; ``None``: anywhere within the field.
+        """Put a zone of some size along x and y at a free place, by default anywhere in the field;
+        return its slot.
 
         Raises:
             LayoutError: There is none.
         """
-        size = (*size_m, MAT_M)
-        where = where or _inset(FIELD, size_m[0] / 2, size_m[1] / 2)
+        size, where = (*size_m, MAT_M), where or _inset(size_m[0] / 2, size_m[1] / 2)
         pose = self._table.place(shape("cube", size), yaw_rad=0.0, workspace=where)
         return self._add("zone", ZONE, color, pose, size, static=True)
 
@@ -204,7 +197,7 @@ class FieldScene:
         return self._add("bowl", BOWL, color, pose, static=True)
 
     def tower(self, colors: Sequence[str], sides_m: Sequence[float]) -> list[Block]:
-        """Put blocks on each other, the first one lowest, see :data:`TURN_RAD`.
+        """Put blocks on each other, the first one lowest, and return them; see :data:`TURN_RAD`.
 
         Raises:
             LayoutError: There is no free place.
@@ -222,10 +215,10 @@ class FieldScene:
         return found
 
     def pyramid(self, rows: Sequence[Sequence[str]]) -> list[Block]:
-        """Put up a wall of small blocks, each row one shorter than the one below; the blocks.
+        """Build a wall of small blocks and return them.
 
         Args:
-            rows: Colors of each row, the lowest first.
+            rows: Colors of each row, the lowest first, each one shorter than the one below.
 
         Raises:
             LayoutError: There is no free place.
@@ -276,7 +269,7 @@ class FieldScene:
         self._add(kind, name, color, pose, size, static=True, ghost=True)
 
     def keep_free(self, place_m: np.ndarray, radius_m: float) -> None:
-        """Let nothing else stand at a place (2,)."""
+        """Keep a place (2,) free of other bodies."""
         self._table.reserve(float(place_m[0]), float(place_m[1]), radius_m)
 
     def _add(
@@ -285,17 +278,17 @@ class FieldScene:
         """Put a body into the first free slot of a kind, and return the slot."""
         for slot, key in enumerate(self.slots):
             if key.startswith(kind) and self._bodies[slot] is None:
-                texture = texture_of(color)
+                texture = f"{NAMESPACE}/{color}"
                 self._bodies[slot] = Body(key, name, texture, pose, size, noun=kind, **options)
                 return slot
         raise LayoutError(f"no slot is left for a {kind}")
 
     def slots_of(self, blocks: Sequence[Block], length: int) -> np.ndarray:
-        """Return the slots of some blocks, filled up with -1, (length,)."""
+        """Return the slots of some blocks, padded with -1, (length,)."""
         return padded([block.slot for block in blocks], length)
 
     def others(self, blocks: Sequence[Block], length: int) -> np.ndarray:
-        """Return the slots of all other blocks, filled up with -1, (length,)."""
+        """Return the slots of all other blocks, padded with -1, (length,)."""
         return self.slots_of([block for block in self.blocks if block not in blocks], length)
 
     def layout(self, **roles: object) -> Layout:
@@ -304,7 +297,7 @@ class FieldScene:
 
 
 def padded(values: Sequence[int], length: int, fill: int = -1) -> np.ndarray:
-    """Return values filled up, (length,)."""
+    """Return padded values, (length,)."""
     found = np.full(length, fill)
     found[: len(values)] = values
     return found

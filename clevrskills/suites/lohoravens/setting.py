@@ -1,7 +1,7 @@
 """Setting of LoHoRavens: the field on the table, and the cameras around it.
 
-The field is as high in the map as it is deep on the table: rows of the map go away from the robot,
-columns to its left, world +y. In what is said of it, "top" is near the robot, "left" is -y.
+The rows of the map go away from the robot, world +x, its columns go in the direction of world +y.
+In sentences, "top" is near the robot and "left" is -y.
 """
 
 from math import atan2
@@ -11,25 +11,25 @@ from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 
 PIXEL_M = 0.003125
-"""What a pixel of the map shows (LoHoRavens, after CLIPort)."""
+"""Size of a pixel of the map (LoHoRavens, after CLIPort)."""
 FIELD = Workspace(
     x_m=(-0.33, 0.07),
     y_m=(-0.40, 0.40),
     reach_m=(0.20, 0.86),
     base_x_m=ROBOTS["ur5e"].base_position[0],
 )
-"""Where things are put: what the UR5e reaches with the gripper straight down."""
+"""Part of the table that the UR5e reaches with the gripper straight down."""
 FIELD_MIDDLE_M = (sum(FIELD.x_m) / 2, sum(FIELD.y_m) / 2)
 
 _FOCAL_PX, _WIDTH_PX, _HEIGHT_PX = 450.0, 640, 480
 _TOP_FOCAL_PX, _TOP_SIZE_PX = 600.0, (640, 360)
 _TOP_HEIGHT_M, _MAP_HEIGHT_M = 1.1, 1.0
 _AWAY = (-1.0, 0.0, 0.0)
-"""Up in images from above, as the top of the field is near the robot."""
+"""Up direction of images from above: the top of the field is near the robot."""
 
 
 def _side(eye_m: tuple[float, float, float], target_m: tuple[float, float]) -> FixedCamera:
-    """Return a camera beside the field, its places counted from the robot's base."""
+    """Return a camera beside the field, from positions relative to the robot's base."""
     x_m = FIELD.base_x_m
     eye, target = (eye_m[0] + x_m, *eye_m[1:]), (target_m[0] + x_m, target_m[1], 0.0)
     fov_rad = 2 * atan2(_HEIGHT_PX / 2, _FOCAL_PX)
@@ -53,7 +53,7 @@ MAP = FixedCamera(
     _AWAY,
     orthographic_m=_DEPTH_M,
 )
-"""The map: just the field, straight from above, 128 x 256 pixels."""
+"""The map: the field from straight above, 128 x 256 pixels."""
 
 SETTING = Setting(
     "lohoravens",
@@ -69,4 +69,4 @@ SETTING = Setting(
     workspace=FIELD,
     start_qpos={"ur5e": (-0.73, -2.32, 1.78, -1.03, -1.5708, -2.30)},
 )
-"""Cameras, field and posture of the arm, which is out of their sight between turns."""
+"""Cameras, field and start posture of the arm, which is out of sight between turns."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clevrskills.tasks import Task
 
 FROZEN, FROZEN_VAL = 100, 50
-"""Frozen episodes of a task, and of the split ``val``."""
+"""Number of frozen episodes of a task in ``train`` and ``test``, and in ``val``."""
 _IN_WORDS = {"interface": "pick_place_text"}
 _FEEDBACK: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "explicit": (
@@ -48,7 +48,7 @@ PROTOCOL = Protocol(
     ),
     ("primitive", "seen", "all"),
 )
-"""Success and, as in the papers, the score of what is met at the end."""
+"""Success and, as in the papers, partial scores."""
 _CONDITIONS = {
     "clean": "without noise",
     "p40": "noise of images, heights and actions, as with the forty tasks",
@@ -58,10 +58,10 @@ _CONDITIONS = {
 
 @dataclass(frozen=True)
 class LoHoRavensSuite(TabletopSuite):
-    """Long-horizon rearrangements of blocks, bowls and zones, asked for in one sentence.
+    """Long-horizon rearrangements of blocks, bowls and zones from one sentence.
 
     Attributes:
-        folder: Where the frozen episodes are; ``None``: those of the package.
+        folder: Folder of the frozen episodes; ``None`` for those of the package.
     """
 
     name = "lohoravens"
@@ -81,7 +81,7 @@ class LoHoRavensSuite(TabletopSuite):
         assert issubclass(task, RavensTask)
         info = super().task_info(task)
         own: list[Interface] = [PICK_PLACE, PICK_PLACE_PIXELS]
-        if task.family != "steps":  # whose sentences are the instructions already
+        if task.family != "steps":  # their sentences are instructions already
             own.append(PICK_PLACE_TEXT)
         groups = {"workshop": WORKSHOP_TASKS, "hard10": HARD_TASKS}
         tags = [group for group, keys in groups.items() if task.key in keys]
@@ -121,8 +121,8 @@ class LoHoRavensSuite(TabletopSuite):
         return FieldPrompter(options) if interface.name == PICK_PLACE_TEXT.name else None
 
     def presets(self) -> Mapping[str, Preset]:
-        """Return the presets: noise alone, and with the feedback of planners: ``p10``,
-        ``explicit``, ``p10_explicit`` and so on.
+        """Return the presets: noise, feedback of planners, both, such as ``p10_explicit``, and sets
+        of wordings.
         """
         usual = {"split": ("train", "test"), "feedback": "none"}
         known = {

@@ -1,4 +1,4 @@
-"""Objects on the field: their layout, free places, and names."""
+"""Bodies on the field: where they are, free places, and names."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ BLOCKS = ("block", "box")
 KINDS = (*BLOCKS, "bowl", "zone")
 SIZES = ("smaller", "bigger")
 BIG_M = 0.05
-"""Side from which a block is a bigger one."""
+"""Least side of a bigger block, in meters."""
 CENTER_M = 0.08
-"""Side of the square that is the center."""
+"""Side of the square called the center, in meters."""
 AREAS = ("top left", "top right", "bottom left", "bottom right", "center")
-"""Quarters of the field, and its middle; the top is near the robot, left is world -y."""
+"""Quadrants of the field, and its center. The top is near the robot, left is world -y."""
 SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "near": (-1.0, 0.0), "far": (1.0, 0.0)}
-"""Directions in the world, (x, y), by the name of the side; the near side faces the robot."""
+"""World direction (x, y) of each side of a block. The near side faces the robot."""
 SIDE_WORDS = {
     "left": "to the left of",
     "right": "to the right of",
     "near": "nearer the robot than",
     "far": "farther from the robot than",
 }
-"""What a sentence calls the sides of a block."""
+"""Words for the sides of a block in sentences."""
 BESIDE_M = 0.16
-"""Distance between the middles of a block and of what is put beside it."""
+"""Distance between the middles of a block and of a block put beside it."""
 AROUND_M = 0.04
-"""Greatest distance from the place beside a block."""
+"""Greatest distance of a block from the place beside another one."""
 MOVED_M = 0.02
-"""From how far on a block counts as moved."""
+"""Least distance for a block to count as moved."""
 LEVEL_M = 0.006
-"""How far the underside of a thing may be from the top of what it stands on."""
+"""Greatest gap between the underside of a body and the top of the body it stands on."""
 GRID_M, GAPS_M = 0.01, (0.03, 0.01)
-"""Distance between the places that are looked at for a free one; gaps to what stands around, the
-first that leaves a place: a gripper beside high blocks needs more.
+"""Spacing of the grid of candidate places, and the gaps to other bodies that are tried in turn: a
+gripper beside high blocks needs more room.
 """
 MAT_TOP_M = 0.005
-"""Up to this height what can't be moved is a mat, on which blocks are put."""
+"""Greatest height of a mat; higher fixed bodies are bowls."""
 OVER_SHARE = 0.01
 CARRIED_SHARE = 0.05
-"""Share of its weight with which a block rests on another one that is to be freed."""
+"""Least share of its weight with which a block rests on another one."""
 
 Rectangle = tuple[np.ndarray, np.ndarray]
 """Least and greatest x and y."""
 
 
-def area_bounds_m(area: str, field: Workspace = FIELD) -> tuple[np.ndarray, np.ndarray]:
+def area_bounds_m(area: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and highest x and y of an area, (2,) each."""
     middle = np.array(FIELD_MIDDLE_M)
     if area == "center":
         return middle - CENTER_M / 2, middle + CENTER_M / 2
-    low, high = (np.array([field.x_m[k], field.y_m[k]]) for k in range(2))
+    low, high = (np.array([FIELD.x_m[k], FIELD.y_m[k]]) for k in range(2))
     for k, word in enumerate(area.split()):
         (high if word in ("top", "left") else low)[k] = middle[k]
     return low, high
 
 
 def area_of(low: np.ndarray, high: np.ndarray) -> str:
-    """Return the area with some bounds in words, or the bounds of another rectangle."""
+    """Return the name of the area with some bounds, or the bounds if it has no name."""
     for area in AREAS:
         if np.allclose((low, high), area_bounds_m(area), atol=1e-3):
             return f"the {area} area"
@@ -75,7 +75,7 @@ def area_of(low: np.ndarray, high: np.ndarray) -> str:
 
 
 def quadrant_of(place: np.ndarray) -> str:
-    """Return the quarter of the field that a place (2,) is in."""
+    """Return the quadrant of the field that contains a place (2,)."""
     x, y = place - FIELD_MIDDLE_M
     return f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}"
 
@@ -89,13 +89,13 @@ def size_word(side_m: float) -> str:
 class Thing:
     """A body of the scene."""
 
-    slot: int  # its slot
-    key: str  # name of its slot
-    kind: str  # one of :data:`KINDS`, or what else it is called
-    color: str  # its colour
-    side_m: float  # its largest side, seen from above
-    movable: bool  # whether it can be taken
-    solid: bool  # whether anything can touch it
+    slot: int
+    key: str  # name of the slot
+    kind: str  # one of :data:`KINDS`, or another noun
+    color: str
+    side_m: float  # largest side, seen from above
+    movable: bool  # whether it can be picked
+    solid: bool  # whether other bodies collide with it
 
     @property
     def size(self) -> str:
@@ -104,7 +104,7 @@ class Thing:
 
     @property
     def name(self) -> str:
-        """Its name in a sentence."""
+        """Color and kind."""
         return f"{self.color} {self.kind}"
 
 
@@ -112,7 +112,7 @@ class FieldLayout:
     """Layout of one environment: poses, supports and zones by slot.
 
     Args:
-        world: The world; its first scene is looked at.
+        world: The world, of which environment 0 is used.
     """
 
     def __init__(self, world: World) -> None:
@@ -120,12 +120,12 @@ class FieldLayout:
 
     @cached_property
     def blocks(self) -> list[int]:
-        """Slots of what can be moved."""
+        """Slots of the movable bodies."""
         return self.world.solids.movable[0].nonzero()[:, 0].tolist()
 
     @cached_property
     def furniture(self) -> list[int]:
-        """Slots of what stands there for good: bowls and zones."""
+        """Slots of the fixed bodies: bowls and zones."""
         fixed = self.world.solids.present[0] & ~self.world.solids.movable[0]
         return fixed.nonzero()[:, 0].tolist()
 
@@ -136,8 +136,10 @@ class FieldLayout:
 
     @cached_property
     def boxes(self) -> Mapping[int, np.ndarray]:
-        """Lowest and highest corner of each solid body, by slot, (2, 3)."""
-        return {slot: bounds(self.world, slot) for slot in (*self.blocks, *self.furniture)}
+        """Lowest and highest corner of each body along the world's axes, by slot, (2, 3)."""
+        slots = (*self.blocks, *self.furniture)
+        points = (self.world.world_points(torch.tensor([k]))[0].double().numpy() for k in slots)
+        return {k: np.stack((of.min(0), of.max(0))) for k, of in zip(slots, points, strict=True)}
 
     def xy(self, slot: int) -> np.ndarray:
         """Return the world x and y of a body, (2,)."""
@@ -162,15 +164,15 @@ class FieldLayout:
         return loads(self.world, CARRIED_SHARE)[0]
 
     def above(self, slot: int) -> list[int]:
-        """Return slots of what rests right on a block."""
+        """Return slots of the blocks that rest directly on a block."""
         return self._on[:, slot].nonzero()[:, 0].tolist()
 
     def below(self, slot: int) -> list[int]:
-        """Return slots of blocks that a block rests right on."""
+        """Return slots of the blocks on which a block rests directly."""
         return self._on[slot].nonzero()[:, 0].tolist()
 
     def topmost(self, slot: int) -> int:
-        """Return the block to take first to free a block: itself if nothing is on it."""
+        """Return the block to pick first to free a block: itself if nothing is on it."""
         seen = {slot}
         while above := [k for k in self.above(slot) if k not in seen]:
             slot = above[0]
@@ -178,7 +180,7 @@ class FieldLayout:
         return slot
 
     def over(self, zone: int) -> list[int]:
-        """Return slots of blocks that are over a zone, if only with an edge; -1: of none."""
+        """Return slots of blocks at least partly over a zone; -1 stands for no zone."""
         slots = torch.tensor([self.blocks])
         share = flat_share(self.world, slots, torch.tensor([[max(zone, 0)]]))[0]
         return [
@@ -186,7 +188,7 @@ class FieldLayout:
         ]
 
     def in_bowl(self, bowl: int) -> list[int]:
-        """Return slots of blocks in a bowl, or on its rim."""
+        """Return slots of blocks in a bowl or on its rim."""
         radius_m, middle = self.radius_m(bowl), self.xy(bowl)
         return [k for k in self.blocks if np.hypot(*(self.xy(k) - middle)) < radius_m]
 
@@ -206,17 +208,20 @@ class FieldLayout:
         side_m: float = 0.0,
         field: Workspace = FIELD,
     ) -> np.ndarray | None:
-        """Return the place nearest to a point where a block is clear of all that stands, of a grid
-        around the point, (2,); ``None``: there is none.
+        """Return the place nearest to a point at which a block is clear of other bodies, (2,).
 
         Args:
             slot: Slot of the block.
-            within: Where its middle may be.
-            near: The point, (2,); ``None``: the middle of that.
-            avoid: What it must not overlap.
-            gaps_m: Gaps to what stands around that are tried, the widest first.
-            side_m: Its side, along x and y; 0: it may be turned in any way.
-            field: Where the arm can put it.
+            within: Rectangle for its middle.
+            near: The point, (2,), around which a grid is searched; ``None`` for the middle of the
+                rectangle.
+            avoid: Rectangles that it must not overlap.
+            gaps_m: Gaps to other bodies that are tried in turn.
+            side_m: Side of the block if it is parallel to the axes; 0 if it may be turned.
+            field: Part of the table that the arm reaches.
+
+        Returns:
+            ``None`` if there is no free place.
         """
         low, high = within
         near = (low + high) / 2 if near is None else near
@@ -235,8 +240,8 @@ class FieldLayout:
 
 
 def _gap_m(places: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """Return the gaps along an axis between places (N, 2) and the nearest of some boxes, lowest
-    and highest corners (M, 2, 2), (N,).
+    """Return the gap (N,) between places (N, 2) and the nearest of some boxes (M, 2, 2), the lowest
+    and highest corners, along an axis.
     """
     away = np.maximum(boxes[:, 0] - places[:, None], places[:, None] - boxes[:, 1]).max(-1)
     found: np.ndarray = away.min(-1, initial=np.inf)
@@ -247,8 +252,8 @@ class FieldView(FieldLayout):
     """Present scene of the field, by name.
 
     Args:
-        env: The environment; its first scene counts.
-        hidden: Keys of what something stood on at the start.
+        env: The environment, of which scene 0 is used.
+        hidden: Keys of the bodies that were covered at the start.
     """
 
     def __init__(self, env: RecorderView, hidden: Collection[str] = ()) -> None:
@@ -266,7 +271,7 @@ class FieldView(FieldLayout):
         self.movable = [thing for thing in self.things if thing.movable]
 
     def stands_on(self, upper: Thing, lower: Thing) -> bool:
-        """Return whether a thing stands on another one."""
+        """Return whether a body stands on another one."""
         if upper is lower or not upper.movable or not lower.solid or lower.kind == "bowl":
             return False
         if abs(self.boxes[upper.slot][0, 2] - self.boxes[lower.slot][1, 2]) > LEVEL_M:
@@ -274,47 +279,34 @@ class FieldView(FieldLayout):
         away_m = np.abs(self.xy(upper.slot) - self.xy(lower.slot))
         return bool((away_m < (upper.side_m + lower.side_m) / 2).all())
 
-    def inside(self, thing: Thing, bowl: Thing) -> bool:
-        """Return whether a thing is in a bowl."""
-        if bowl.kind != "bowl" or thing.slot not in self.in_bowl(bowl.slot):
-            return False
-        return bool(self.boxes[thing.slot][0, 2] < self.boxes[bowl.slot][1, 2])
-
     def holds(self, thing: Thing, other: Thing) -> bool:
-        """Return whether another thing has a thing on or in it."""
-        return (self.inside if other.kind == "bowl" else self.stands_on)(thing, other)
+        """Return whether a body is on another one, or in it if that is a bowl."""
+        if other.kind != "bowl":
+            return self.stands_on(thing, other)
+        inside = thing.slot in self.in_bowl(other.slot)
+        return inside and bool(self.boxes[thing.slot][0, 2] < self.boxes[other.slot][1, 2])
 
     def covered(self, thing: Thing, but_by: Thing | None = None) -> bool:
-        """Return whether something, other than ``but_by``, stands on it."""
+        """Return whether a body other than ``but_by`` stands on it."""
         return any(self.stands_on(o, thing) for o in self.movable if o is not but_by)
 
     def stacked(self, thing: Thing) -> bool:
-        """Return whether it stands on something that can be moved."""
+        """Return whether it stands on a movable body."""
         return any(self.stands_on(thing, other) for other in self.movable)
 
     def area(self, thing: Thing) -> str:
-        """Return the quarter of the field in which its middle is."""
+        """Return the quadrant with its middle."""
         return quadrant_of(self.xy(thing.slot))
-
-    def is_in(self, thing: Thing, area: str) -> bool:
-        """Return whether its middle is in an area."""
-        return in_area(self.xy(thing.slot), area)
 
 
 def in_area(place: np.ndarray, area: str) -> bool:
-    """Return whether a place (2,) is in an area."""
+    """Return whether an area contains a place (2,)."""
     low, high = area_bounds_m(area)
     return bool((place > low).all() and (place < high).all())
 
 
-def bounds(world: World, slot: int) -> np.ndarray:
-    """Return the lowest and highest corner of a body's box along the world's axes, (2, 3)."""
-    points = world.world_points(torch.tensor([slot]))[0].double().numpy()
-    return np.stack((points.min(0), points.max(0)))
-
-
 def yaw_rad(quaternions: torch.Tensor) -> np.ndarray:
-    """Return the turns about the vertical of quaternions w, x, y, z (..., 4), (...)."""
+    """Return the angles (...) about the vertical of quaternions w, x, y, z (..., 4)."""
     w, x, y, z = np.moveaxis(quaternions.double().cpu().numpy(), -1, 0)
     found: np.ndarray = np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
     return found

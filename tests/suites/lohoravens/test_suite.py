@@ -25,8 +25,7 @@ from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.suites.lohoravens.episode import moves_bin, turn_limit
 from clevrskills.suites.lohoravens.published import HARD_TASKS, WORKSHOP_TASKS
-from clevrskills.suites.lohoravens.tasks import base, tasks
-from clevrskills.suites.lohoravens.tasks.catalog import CAPABILITIES
+from clevrskills.suites.lohoravens.tasks import CAPABILITIES, base, tasks
 
 SUITE = load_suite("lohoravens")
 

@@ -1,4 +1,4 @@
-"""Actuator of picks and places: carries out one each turn, and tells what came of it."""
+"""Actuator of picks and places: carries out one per turn and returns its outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clevrskills.suites.lohoravens.primitive import (
 )
 
 MOST_STEPS = 300
-"""Control steps of a turn, at most."""
+"""Greatest number of control steps of a turn."""
 DONE = "DONE"
 CODES = {
     PLACED: ("It was picked and placed.", ""),
@@ -40,16 +40,16 @@ CODES = {
     "NOT_MOVABLE": ("The {phrase} cannot be moved.", "not movable"),
     "NO_ROOM": ("There is no room {phrase}.", "no room"),
 }
-"""What came of a turn; only with the first one was done what was asked for."""
+"""Outcomes of a turn; only the first is success."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request of a policy: pick and place."""
+    """Pick and place requested by a policy."""
 
-    move: Move | None = None  # the pick and the place; ``None``: nothing that could be tried
-    code: str = ""  # why not
-    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
+    move: Move | None = None  # the pick and the place; ``None`` if the request cannot be tried
+    code: str = ""  # the reason
+    args: Mapping[str, str] = field(default_factory=dict)  # arguments of the code's sentence
 
 
 class PickPlaceActuator:
@@ -57,7 +57,7 @@ class PickPlaceActuator:
 
     Args:
         env: The environment.
-        read: What an action asks for, as the scene is now.
+        read: Returns the request of an action in the present scene.
     """
 
     def __init__(self, env: LoHoRavensEnv, read: Callable[[Any, LoHoRavensEnv], Request]) -> None:
@@ -65,12 +65,12 @@ class PickPlaceActuator:
 
     @property
     def limit(self) -> int:
-        """Turns after which the episode ends."""
+        """Limit of turns of the episode."""
         return self._env.turn_limit
 
     @single_threaded
     def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Try a pick and a place; a turn that cannot be tried takes no time."""
+        """Try a pick and a place; a request that cannot be tried takes no control steps."""
         env = self._env
         request = self._read(action, env)
         env.begin_turn()
@@ -91,8 +91,9 @@ class PickPlaceActuator:
         noise: np.random.Generator,
         on_step: Callable[[Step], None] | None,
     ) -> Turn:
-        """Make the control steps of a turn; what is held is lost now and then, if noise says so.
-        Where nobody looks at them, the goal is looked at when the turn is over.
+        """Make the control steps of a turn, in which noise may drop the held body.
+
+        Without ``on_step``, the goal is evaluated only at the end of the turn.
         """
         env, steps, drop = self._env, 0, self._env.noise.drop_per_step
         while steps < MOST_STEPS:

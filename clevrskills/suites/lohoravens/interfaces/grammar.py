@@ -2,7 +2,7 @@
 
 Pick up the [smaller|bigger] {color} {block|box} [hidden|on the {area}|on the top] and place it on
 the [smaller|bigger] {color} {block|box|bowl|zone}, the {area}, the {side} side of the {color}
-block, or the free area. Or: done. Other words for the same are read too, see :data:`_SAME`.
+block, or the free area. Or: done. Paraphrases are read too, see :data:`_SAME`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SAME = (
     (rf"(?: hidden)? (?:under|underneath|below|beneath) the {_ANY_OBJECT}", " hidden"),
     (r" +(?:and +)?(?=place it)", " and "),
 )
-"""Words, as patterns, and what of the grammar they stand for, in turn."""
+"""Patterns of other words and their replacements in the grammar, applied in turn."""
 _PICK = _OBJECT.format("pick_") + (
     rf"(?: (?:(?P<hidden>hidden)|(?:on|from) the (?:(?P<at>{_AREA})(?: area)?|(?P<top>top))))?"
 )
@@ -69,12 +69,12 @@ _SENTENCE = re.compile(rf"pick up the {_PICK} and place it on the (?:{_PLACE})")
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words that stand for things."""
+    """Description of bodies."""
 
-    color: str  # their colour
-    kind: str  # what they are
-    size: str = ""  # ``smaller``, ``bigger`` or empty: any
-    at: str = ""  # where they are: an area, ``hidden``, ``top``, or empty: anywhere
+    color: str
+    kind: str
+    size: str = ""  # ``smaller``, ``bigger`` or empty for any
+    at: str = ""  # an area, ``hidden``, ``top``, or empty for anywhere
 
     def __str__(self) -> str:
         where = {"": "", HIDDEN: " that is hidden", ON_TOP: " on the top"}
@@ -84,10 +84,10 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Spot:
-    """Words that stand for a place of the table."""
+    """Description of a place on the table."""
 
-    area: str = ""  # an area, or ``free area``; empty: beside a block
-    side: str = ""  # on which side of it
+    area: str = ""  # an area or ``free area``; empty for a place beside a block
+    side: str = ""  # side of the block
     of: Phrase | None = None  # the block
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class Instruction:
 
 
 class Refused(Exception):  # noqa: N818 (nothing is in error)
-    """An instruction cannot be tried: its code, and what the sentence of that names."""
+    """An instruction cannot be tried, for a reason given by a code and its arguments."""
 
     def __init__(self, code: str, **args: str) -> None:
         super().__init__(code)
@@ -117,7 +117,7 @@ class Refused(Exception):  # noqa: N818 (nothing is in error)
 
 
 def plain(text: str) -> str:
-    """Return a text in the words of the grammar, as far as it has others for them."""
+    """Return a text with known paraphrases replaced by the words of the grammar."""
     words = text.lower()
     for pattern, instead in _SAME:
         words = " ".join(re.sub(pattern, instead, words).split())
@@ -125,10 +125,10 @@ def plain(text: str) -> str:
 
 
 def parse(text: str) -> Instruction | None:
-    """Read an instruction, in the words of the grammar or others that :func:`plain` knows.
+    """Parse an instruction after :func:`plain`.
 
     Returns:
-        ``None`` if it says that all is done.
+        ``None`` for ``done``.
 
     Raises:
         Refused: ``UNPARSABLE`` or ``UNKNOWN_COLOR``.
@@ -140,32 +140,24 @@ def parse(text: str) -> Instruction | None:
     if match is None:
         raise Refused("UNPARSABLE")
     found = match.groupdict(default="")
+    for word in filter(None, (found["pick_color"], found["of"], found["place_color"])):
+        if word not in ALL_COLORS:
+            raise Refused("UNKNOWN_COLOR", word=word)
     at = found["at"] or (HIDDEN if found["hidden"] else ON_TOP if found["top"] else "")
-    pick = Phrase(_color(found["pick_color"]), found["pick_kind"], found["pick_size"], at)
+    pick = Phrase(found["pick_color"], found["pick_kind"], found["pick_size"], at)
     if found["free"] or found["area"]:
         return Instruction(pick, Spot(area=found["area"] or FREE_AREA))
     if found["side"]:
-        return Instruction(pick, Spot(side=found["side"], of=Phrase(_color(found["of"]), "block")))
-    place = Phrase(_color(found["place_color"]), found["place_kind"], found["place_size"])
+        return Instruction(pick, Spot(side=found["side"], of=Phrase(found["of"], "block")))
+    place = Phrase(found["place_color"], found["place_kind"], found["place_size"])
     return Instruction(pick, place)
 
 
 def canonical(text: str) -> str:
-    """Return an instruction in lower case; empty: it has none of the forms."""
+    """Return an instruction in lower case, or an empty string if it cannot be parsed."""
     try:
         parse(text)
     except Refused as refused:
         if refused.code == "UNPARSABLE":
             return ""
     return " ".join(text.lower().split())
-
-
-def _color(word: str) -> str:
-    """Return a colour by its name.
-
-    Raises:
-        Refused: ``UNKNOWN_COLOR``.
-    """
-    if word not in ALL_COLORS:
-        raise Refused("UNKNOWN_COLOR", word=word)
-    return word

@@ -19,57 +19,58 @@ from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, MAP, PIXEL_M
 
 TURNS = 36
-"""Number of distinct turns in pixels, all around."""
+"""Number of angles in a full turn, in pixel actions."""
 NOWHERE_M, NOWHERE_PX = 10.0, -1000
+"""Coordinates outside the field and the map."""
 
 
 @dataclass(frozen=True)
 class PoseInterface:
-    """A pick and a place in the world: x, y, turn each; nothing is clipped."""
+    """A pick and a place in the world: x, y and angle each; nothing is clipped."""
 
     name: str  # name of the interface
-    spec: Mapping[str, Any]  # what the numbers mean
-    sentence: str  # that in words
+    spec: Mapping[str, Any]  # meaning of the numbers
+    sentence: str  # meaning of the numbers, in words
     labels: Sequence[str]  # short names of the numbers
     codes: ClassVar[Codes] = CODES
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
-        """Return the actions of an answer, (H, 6); of a text, six numbers separated by blanks.
+        """Return the actions of an answer, (H, 6); a text has six numbers separated by blanks.
 
         Raises:
             ActionError: It is something else, or not finite.
         """
-        del clip  # whatever is outside the field is refused by the environment
-        if isinstance(answer, TextAction):  # which says that all is done
+        if isinstance(answer, TextAction):  # ``done``
             answer = self.none()
         if isinstance(answer, str):
-            answer = _numbers(answer)
+            try:
+                answer = [float(word) for word in answer.split()]
+            except ValueError:
+                raise ActionError(f"{answer!r} is no action; allowed: six numbers") from None
         found = BoxInterface(self.name, self.spec).numbers(answer).astype(np.float64)
         if not np.isfinite(found).all():
             raise ActionError("an entry of an action is not a number")
         return found
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
-        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        """Check the declaration of a policy against :attr:`spec`, field by field."""
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> PickPlaceActuator:
         """Return the actuator of the actions.
 
         Raises:
-            ClevrSkillsError: The planner is not installed or can't run.
+            ClevrSkillsError: The planner is not installed or cannot run.
         """
         require_planner()
         return PickPlaceActuator(env, self.request)
 
     def request(self, action: NDArray[Any], env: Any) -> Request:
         """Return the pick and place of an action (6,)."""
-        del env
         return Request(Move.of(action.tolist()))
 
     def none(self, after: Any = None) -> NDArray[Any]:
         """Return a pick far outside the field, (6,)."""
-        del after
         return np.array([NOWHERE_M, NOWHERE_M, 0.0] * 2)
 
     @property
@@ -79,19 +80,19 @@ class PoseInterface:
         return np.array(low * 2), np.array(high * 2)
 
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
-        """Return any pick and place in the field, (6,)."""
+        """Return a random pick and place in the field, (6,)."""
         return generator.uniform(*self.bounds)
 
 
 @dataclass(frozen=True)
 class PixelInterface(PoseInterface):
-    """A pick and a place in the map: row, column, number of the turn each."""
+    """A pick and a place in the map: row, column and number of the angle each."""
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
-        """Return the actions of an answer, (H, 6) whole numbers.
+        """Return the actions of an answer, (H, 6) integers.
 
         Raises:
-            ActionError: It is something else, or a number is not whole.
+            ActionError: It is something else, or not whole.
         """
         found = super().read(answer, clip)
         if (found != np.rint(found)).any():
@@ -100,12 +101,10 @@ class PixelInterface(PoseInterface):
 
     def request(self, action: NDArray[Any], env: Any) -> Request:
         """Return the pick and place of an action (6,)."""
-        del env
         return Request(Move.of([*_world(action[:3]), *_world(action[3:])]))
 
     def none(self, after: Any = None) -> NDArray[Any]:
         """Return a pick far outside the map, (6,)."""
-        del after
         return np.array([NOWHERE_PX, NOWHERE_PX, 0] * 2)
 
     @property
@@ -116,26 +115,19 @@ class PixelInterface(PoseInterface):
         return np.zeros_like(high), high
 
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
-        """Return any pick and place in the map, (6,)."""
+        """Return a random pick and place in the map, (6,)."""
         return generator.integers(*self.bounds, endpoint=True)
 
 
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(word) for word in text.split()]
-    except ValueError:
-        raise ActionError(f"{text!r} is no action; allowed: six numbers") from None
-
-
 def _world(pixel: NDArray[Any], field: Workspace = FIELD) -> tuple[float, float, float]:
-    """Return the world x and y of the middle of a pixel, and the turn in rad."""
+    """Return the world x and y of the middle of a pixel, and the angle in rad."""
     row, column, turn = map(float, pixel)
     x, y = field.x_m[0] + (row + 0.5) * PIXEL_M, field.y_m[0] + (column + 0.5) * PIXEL_M
     return x, y, turn % TURNS * (2 * pi / TURNS)
 
 
 def pixel_of(place: Sequence[float], field: Workspace = FIELD) -> tuple[int, int, int]:
-    """Return row, column and number of the turn nearest to a place: world x, y and turn in rad."""
+    """Return row, column and number of the angle nearest to a world x, y and angle in rad."""
     x, y, yaw = map(float, place)
     row, column = (int((v - low) // PIXEL_M) for v, low in ((x, field.x_m[0]), (y, field.y_m[0])))
     return row, column, round(yaw * TURNS / (2 * pi)) % TURNS

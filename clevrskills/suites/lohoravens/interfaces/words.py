@@ -1,4 +1,4 @@
-"""Interface of words: an instruction each turn, grounded in the scene as it is."""
+"""Interface of words: one instruction per turn, grounded in the present scene."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
-from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.env import Actor, LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.actuator import (
     CODES,
     DONE,
@@ -50,15 +50,16 @@ from clevrskills.suites.lohoravens.things import (
     Rectangle,
     Thing,
     area_bounds_m,
+    in_area,
 )
 
 MARGIN_M = 0.005
-"""How far from the border of an area its places end."""
+"""Least distance between places in an area and its border."""
 
 
 @dataclass(frozen=True)
 class WordsInterface(TextInterface):
-    """Instructions in words, which a perfect actor carries out, one each turn."""
+    """Instructions in words, one per turn, carried out by a perfect actor."""
 
     def begin(self, env: Any) -> PickPlaceActuator:
         """Return the actuator of the instructions.
@@ -70,7 +71,7 @@ class WordsInterface(TextInterface):
         return WordsActuator(env)
 
     def random(self, generator: np.random.Generator, colors: Sequence[str] = ALL_COLORS) -> str:
-        """Return any instruction of the grammar, with some colours."""
+        """Return a random instruction of the grammar, with colors out of ``colors``."""
 
         def one(words: Sequence[str]) -> str:
             return str(generator.choice(words))
@@ -110,9 +111,10 @@ PICK_PLACE_TEXT = WordsInterface(
 
 
 class WordsActuator(PickPlaceActuator):
-    """Actuator of instructions in words in one environment, which reports how it understood those
-    in other words than the grammar's; where it is to judge them, it counts how many help and how
-    many were carried out.
+    """Actuator of instructions in words in one environment.
+
+    It reports how it understood paraphrases. If the environment judges agents, it counts how many
+    instructions help and how many were carried out.
 
     Args:
         env: The environment.
@@ -146,7 +148,7 @@ class WordsActuator(PickPlaceActuator):
 
 
 def instruction_of(text: str) -> Instruction | None:
-    """Return the instruction in a text; ``None``: nothing, or that all is done."""
+    """Return the instruction in a text; ``None`` if there is none, or it says ``done``."""
     try:
         return parse(text)
     except Refused:
@@ -154,12 +156,12 @@ def instruction_of(text: str) -> Instruction | None:
 
 
 def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, np.ndarray]) -> bool:
-    """Return whether a block that fits an instruction is where it says, and was not there before.
+    """Return whether a block that fits an instruction was moved to where it says.
 
     Args:
         instruction: The instruction.
         env: The environment.
-        before: World x and y of the blocks before, by slot.
+        before: World x and y of the blocks before the turn, by slot.
     """
     scene, pick = FieldView(env), instruction.pick
     return any(
@@ -171,13 +173,13 @@ def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, n
 
 
 def _is_named(thing: Thing, phrase: Phrase) -> bool:
-    """Return whether a thing has the color, kind and size of a phrase."""
+    """Return whether a body has the color, kind and size of a phrase."""
     named = (thing.color, thing.kind) == (phrase.color, phrase.kind)
     return named and phrase.size in ("", thing.size)
 
 
 def _is_where(thing: Thing, target: Phrase | Spot, scene: FieldView) -> bool:
-    """Return whether a thing is where words say."""
+    """Return whether a body is at a target."""
     if isinstance(target, Phrase):
         return any(scene.holds(thing, o) for o in scene.things if _is_named(o, target))
     if target.of is not None:
@@ -189,40 +191,38 @@ def _is_where(thing: Thing, target: Phrase | Spot, scene: FieldView) -> bool:
         return any(np.hypot(*(scene.xy(thing.slot) - at)) <= AROUND_M for at in beside)
     if target.area == FREE_AREA:
         return not any(scene.stands_on(thing, other) for other in scene.things)
-    return scene.is_in(thing, target.area)
+    return in_area(scene.xy(thing.slot), target.area)
 
 
 def request_of(text: str, env: LoHoRavensEnv) -> Request:
-    """Return the request of an instruction, as the environment's actor has it; what is no
-    instruction is refused before.
-    """
-    if env.actor is None:
-        return ground(text, env)
-    try:
-        return Request(code=DONE) if parse(text) is None else env.actor(text)
-    except Refused as refused:
-        return Request(code=refused.code, args=refused.args_of_code)
+    """Return the request of an instruction, by the environment's actor if it has one."""
+    return ground(text, env, env.actor)
 
 
-def ground(text: str, env: LoHoRavensEnv) -> Request:
-    """Return the pick and place that an instruction asks for, as the scene is now; where several
-    things fit, uncovered ones first, then the one farthest from the place, then the lowest, then by
-    slot.
+def ground(text: str, env: LoHoRavensEnv, actor: Actor | None = None) -> Request:
+    """Return the pick and place of an instruction in the present scene, by default those of
+    :func:`move_of`.
     """
     try:
         instruction = parse(text)
         if instruction is None:
             return Request(code=DONE)
+        if actor is not None:
+            request: Request = actor(text)
+            return request
         return Request(move_of(instruction, FieldView(env, env.memory.hidden_at_start)))
     except Refused as refused:
         return Request(code=refused.code, args=refused.args_of_code)
 
 
 def move_of(instruction: Instruction, scene: FieldView) -> Move:
-    """Return the pick and the place that an instruction asks for.
+    """Return the pick and the place of an instruction.
+
+    If several blocks fit, an uncovered one is picked: the one farthest from its place, then the
+    lowest, then the one with the first slot.
 
     Raises:
-        Refused: There is nothing such, or no place for it.
+        Refused: No body fits, or there is no place for it.
     """
     picks = _fitting(instruction.pick, scene)
     if not any(thing.movable for thing in picks):
@@ -249,28 +249,24 @@ def move_of(instruction: Instruction, scene: FieldView) -> Move:
 
 
 def _fitting(phrase: Phrase, scene: FieldView) -> list[Thing]:
-    """Return the things that a phrase fits.
+    """Return the bodies that fit a phrase.
 
     Raises:
         Refused: There is none.
     """
     named = (thing for thing in scene.things if _is_named(thing, phrase))
-    found = [thing for thing in named if _is_at(thing, phrase.at, scene)]
-    if not found:
-        raise Refused("NO_SUCH_OBJECT", phrase=str(phrase))
-    return found
-
-
-def _is_at(thing: Thing, at: str, scene: FieldView) -> bool:
-    if at == HIDDEN:
-        return scene.covered(thing) or thing.key in scene.hidden
-    if at == ON_TOP:
-        return scene.stacked(thing)
-    return not at or scene.is_in(thing, at)
+    at = {
+        "": lambda _: True,
+        HIDDEN: lambda thing: scene.covered(thing) or thing.key in scene.hidden,
+        ON_TOP: scene.stacked,
+    }.get(phrase.at, lambda thing: in_area(scene.xy(thing.slot), phrase.at))
+    if found := [*filter(at, named)]:
+        return found
+    raise Refused("NO_SUCH_OBJECT", phrase=str(phrase))
 
 
 def _place(target: Phrase | Spot, thing: Thing, scene: FieldView) -> tuple[np.ndarray, int]:
-    """Return the place where a thing goes, (2,), and the slot of what it goes on or into; -1: the
+    """Return the place for a block, (2,), and the slot of the body it goes on or into, -1 for the
     table.
 
     Raises:
@@ -290,7 +286,7 @@ def _place(target: Phrase | Spot, thing: Thing, scene: FieldView) -> tuple[np.nd
 
 
 def _others(phrase: Phrase, thing: Thing, scene: FieldView) -> list[Thing]:
-    """Return the things that fit a phrase beside a thing, the nearest to the field's middle first.
+    """Return the bodies but ``thing`` that fit a phrase, the nearest to the field's middle first.
 
     Raises:
         Refused: There is none.
@@ -308,7 +304,7 @@ def _others(phrase: Phrase, thing: Thing, scene: FieldView) -> list[Thing]:
 def _in_a_zone(
     zones: Sequence[Thing], target: Phrase, thing: Thing, scene: FieldView
 ) -> tuple[np.ndarray, int]:
-    """Return the free place nearest a zone's middle, of the first zone with one; and which."""
+    """Return the free place nearest to the middle of the first zone with one, and its slot."""
     for zone in zones:
         low, high = scene.rectangle(zone.slot)
         within = (low + thing.side_m / 2, high - thing.side_m / 2)
@@ -319,7 +315,7 @@ def _in_a_zone(
 
 
 def _free_spot(spot: Spot, thing: Thing, scene: FieldView) -> np.ndarray:
-    """Return the free place nearest the middle of an area, or nearest to where a side is, (2,)."""
+    """Return the free place nearest to the middle of an area or of the side of a block, (2,)."""
     inset, near = thing.side_m / 2, None
     gaps_m: Sequence[float] = GAPS_M
     avoid: list[Rectangle] = []
@@ -335,7 +331,7 @@ def _free_spot(spot: Spot, thing: Thing, scene: FieldView) -> np.ndarray:
         avoid = [(a - GAPS_M[0], b + GAPS_M[0]) for a, b in zones]
     else:
         low, high = area_bounds_m(spot.area)
-        if spot.area == "center":  # which is small
+        if spot.area == "center":  # it is small
             inset, gaps_m = MARGIN_M, GAPS_M[-1:]
     within = (low + inset, high - inset)
     place = scene.free_place(

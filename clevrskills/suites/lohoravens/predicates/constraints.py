@@ -106,8 +106,6 @@ class NoneInArea(InRectangle, NoneIn):
     """No block has its middle in a rectangle of the table, except those that had at the start."""
 
     name = "none_in_area"
-    low: Tensor  # least x and y, (B, 2) m
-    high: Tensor  # greatest x and y, (B, 2) m
 
     def inside(self, world: World) -> Tensor:
         return self.contains(world, self.objects.clamp(min=0))

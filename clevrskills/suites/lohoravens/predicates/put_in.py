@@ -47,7 +47,6 @@ class PutIn(Placing):
         """Return whether it is in the place, held or not, (B,) bool."""
 
     def placed(self, world: World, state: GoalState) -> Tensor:
-        del state
         return self.there(world)
 
     @abstractmethod
@@ -102,8 +101,6 @@ class InArea(InRectangle, PutIn):
     """A block has its middle in a rectangle of the table, at any height."""
 
     name = "in_area"
-    low: Tensor  # least x and y, (B, 2) m
-    high: Tensor  # greatest x and y, (B, 2) m; the border is outside
 
     def there(self, world: World) -> Tensor:
         return self.contains(world, self.object[:, None])[:, 0]

@@ -1,8 +1,9 @@
-"""Blocks at rest: which stand on what, how much of them is over a zone, whether they are let go."""
+"""Blocks at rest: what they stand on, their share over a zone, and places to put them down."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -16,24 +17,20 @@ from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
 REWARD_PER_BLOCK = 6.0
 SAMPLES = 24
-"""Points along each side of a footprint: a share is exact to about 1/24 of the side."""
+"""Number of sample points along each side of a footprint."""
 LOW_M = 0.004
-"""Height up to which a block lies on the table or on a mat of 1 mm."""
+"""Greatest height of the underside of a block on the table or on a mat of 1 mm."""
 
 
+@dataclass(frozen=True, eq=False)
 class InRectangle:
-    """A part of a predicate: a rectangle of the table.
+    """Part of a predicate: a rectangle of the table, given by its last two fields."""
 
-    Attributes:
-        low: Least x and y, (B, 2) m.
-        high: Greatest x and y, (B, 2) m; on the border is outside.
-    """
-
-    low: Tensor
-    high: Tensor
+    low: Tensor  # least x and y, (B, 2) m
+    high: Tensor  # greatest x and y, (B, 2) m; the border is outside
 
     def contains(self, world: World, bodies: Tensor) -> Tensor:
-        """Return whether the middles of bodies (B, n) are within, at any height, (B, n) bool."""
+        """Return whether the middles of bodies (B, n) are inside, at any height, (B, n) bool."""
         xy = world.position(bodies)[..., :2]
         return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
 
@@ -43,14 +40,14 @@ class InRectangle:
 
 
 def left_alone(world: World, bodies: Tensor, criteria: Criteria) -> Tensor:
-    """Return whether bodies (B, ...) are at rest and let go, (B, ...) bool."""
+    """Return whether bodies (B, ...) are at rest and released, (B, ...) bool."""
     clear = world.gripper_clear(bodies, criteria.release_distance_m)
     return clear & ~world.is_held(bodies) & world.is_static(bodies)
 
 
 def loads(world: World, share: float) -> Tensor:
-    """Return which body, second, rests with a share of its weight on which, third; of all that can
-    be moved and are not held, (B, K, K) bool.
+    """Return which body (dimension 1) rests with a share of its weight on which (dimension 2), of
+    the movable bodies that are not held, (B, K, K) bool.
     """
     found: Tensor = world.cached(f"loads {share}", lambda whole: _loads(whole, share))
     return world.select_rows(found)
@@ -72,8 +69,7 @@ def _loads(world: World, share: float) -> Tensor:
 def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
     """Return the share of a block's footprint over a zone, seen from above, in [0, 1], (B,).
 
-    The footprint is that of the face nearest to level, sampled on a grid of :data:`SAMPLES` points
-    a side.
+    The footprint is that of the face nearest to level, sampled at :data:`SAMPLES` points a side.
     """
     apart_m = (world.position(body) - world.position(zone))[:, :2].norm(dim=-1)
     reach_m = world.at(world.solids.radius, body) + world.at(world.solids.radius, zone)
@@ -96,14 +92,14 @@ def _flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
 
 @cache
 def _grid(device: torch.device) -> Tensor:
-    """Return points of a unit square around its middle, (2, N)."""
+    """Return sample points of a unit square around its middle, (2, N)."""
     tick = (torch.arange(SAMPLES, device=device) + 0.5) / SAMPLES - 0.5
     return torch.cartesian_prod(tick, tick).T.contiguous()
 
 
 def lowest_share(world: World, bodies: Tensor, zone: Tensor, share: float) -> Tensor:
-    """Return whether blocks (B, n) are over their zones (B, n) with a share of their footprint, and
-    on the mat or the table, or in a chain whose lowest block is, (B, n) bool.
+    """Return whether blocks (B, n) have a share of their footprint over their zones (B, n), and
+    are on the mat or the table, or in a chain whose lowest block is, (B, n) bool.
     """
     over, low = flat_share(world, bodies, zone) >= share, world.bottom(bodies) <= LOW_M
     if bool((low | ~over).all()):
@@ -120,8 +116,8 @@ def lowest_share(world: World, bodies: Tensor, zone: Tensor, share: float) -> Te
 
 
 def one_by_one(world: World, where: Tensor | None) -> Iterator[tuple[int, Tensor]]:
-    """Yield the number of each environment ``where`` (B,) is true, ``None`` for all, and a mask of
-    it alone, (B,) bool.
+    """Yield the index of each environment in which ``where`` (B,) is true, by default all, and its
+    mask (B,) bool.
     """
     for env in range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist():
         only = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
@@ -132,11 +128,11 @@ def one_by_one(world: World, where: Tensor | None) -> Iterator[tuple[int, Tensor
 def lay(
     world: World, body: Tensor, xy: Tensor, on: Tensor | None, where: Tensor | None = None
 ) -> None:
-    """Put blocks (B,) down flat at places (B, 2) of the table, or of what they are to lie on (B,),
-    turned as they are.
+    """Put blocks (B,) down at places (B, 2) of the table or of other bodies (B,); they keep their
+    orientation.
 
     Raises:
-        ValueError: Something else is there.
+        ValueError: A place is occupied.
     """
     pose = world.pose(body).clone()
     pose[:, :2] = xy
@@ -145,12 +141,11 @@ def lay(
     world.set_body_pose(body, pose, where)
     taken = _others_gap(world, body, on) < -CONTACT_TOLERANCE_M
     if bool((taken if where is None else taken & where).any()):
-        raise ValueError("the place is taken")
+        raise ValueError("the place is occupied")
 
 
 def lay_in_zone(world: World, body: Tensor, zone: Tensor, where: Tensor | None) -> None:
-    """Put blocks (B,) down at the first free places of zones (B,), the middles first, wholly
-    inside.
+    """Put blocks (B,) down at the first free places wholly inside zones (B,), middles first.
 
     Raises:
         ValueError: There is none.
@@ -176,9 +171,9 @@ def lay_within(
         body: The blocks.
         low: Least x and y, (B, 2).
         high: Greatest x and y, (B, 2).
-        on: What they are to lie on, (B,); ``None``: the table.
-        where: In which environments, (B,) bool; ``None``: in all.
-        margin: Share of the rectangle that is left out at each side.
+        on: Bodies to put them on, (B,); ``None`` for the table.
+        where: Mask of environments, (B,) bool; ``None`` for all.
+        margin: Share of the rectangle left out at each side.
 
     Raises:
         ValueError: There is none.
@@ -193,7 +188,7 @@ def lay_within(
 def lay_first(
     world: World, body: Tensor, places: Iterable[Tensor], on: Tensor | None, where: Tensor
 ) -> None:
-    """Put blocks (B,) down at the first free one of some places (B, 2), see :func:`lay`.
+    """Put blocks (B,) down at the first free place out of some (B, 2), see :func:`lay`.
 
     Raises:
         ValueError: There is none.
@@ -209,8 +204,8 @@ def lay_first(
 def highest(
     world: World, slots: Sequence[int], places: Tensor, level_m: float = 0.0
 ) -> tuple[float, tuple[int, ...]]:
-    """Return the greatest height of bodies above places (N, 2), at least that of the table, and the
-    slots of those that are as high, or lower by less than ``level_m``.
+    """Return the greatest height of bodies at places (N, 2), at least that of the table, and the
+    slots of the bodies that are lower than it by ``level_m`` at most.
     """
     middle = places.mean(0)
     wide_m = (places - middle).norm(dim=-1).amax() + world.solids.radius[0]
@@ -225,7 +220,7 @@ def highest(
 
 
 def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:
-    """Return the distance from a body to the nearest other one that can be moved, (B,)."""
+    """Return the distance from a body to the nearest other movable one, (B,)."""
     distance = world.distance(world.world_points(body)).amin(-1)  # (B, K)
     slots = torch.arange(distance.shape[1], device=distance.device).expand_as(distance)
     ignored = ~world.at(world.solids.movable, slots) | (slots == body[:, None])

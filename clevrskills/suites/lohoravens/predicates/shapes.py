@@ -1,4 +1,4 @@
-"""Blocks that form a figure on the table: a row, a circle, a letter, a rectangle."""
+"""Blocks that form a figure on the table: a line, a circle, a letter, a rectangle."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from clevrskills.suites.lohoravens.predicates.resting import (
 from clevrskills.tasks.leaf_slots import NUMBERS, listed
 
 MOVED_M = 0.01
-"""How far from where it was at the start a block lies that was moved."""
+"""Least distance from its start for a block to count as moved."""
 ZONE_SHARE, ZONE_INSET = 0.9, 0.4
-"""Share of the footprint over the zone that a block of a figure in a zone has; how far inside the
-zone its middle is, of its side."""
+"""Least share of a block's footprint over the zone of its figure; distance of its middle from the
+border of the zone, as a share of its side."""
 WORDS: Mapping[str, Mapping[str, str]] = {
     "line": {"evenly": "evenly spaced", "start": "left", "end": "right"},
     "ring": {"evenly": "evenly spaced", "way": "counter-clockwise"},
@@ -44,7 +44,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "as many on opposite ones"
     },
 }
-"""What a sentence says of each figure besides its blocks."""
+"""Words for the properties of each figure in sentences."""
 SENTENCES: Mapping[str, str] = {
     "line": "Align {names} on the line, {evenly}, in this order from {start} to {end}",
     "ring": "Place {names} on the circle, {evenly}, in this order {way}",
@@ -57,29 +57,28 @@ SENTENCES: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Forms(PhysicalPredicate):
-    """Blocks form a figure; each lies on the table or its zone, at rest and let go.
+    """Blocks form a figure on the table or a zone, at rest and released.
 
-    The figure may have any size, and any position and turn that its kind leaves open, see
-    :mod:`~clevrskills.suites.lohoravens.predicates.figures`. Each middle is within a
-    quarter of a block's side of its place of the nearest correct figure, and within a tenth of the
-    figure's radius, and so is the difference between the errors of neighbors.
+    The figure may have any size, position and orientation that its kind allows, see
+    :mod:`~clevrskills.suites.lohoravens.predicates.figures`. The error of each position relative to
+    the nearest correct figure is at most a quarter of a block's side and a tenth of the figure's
+    radius. The same holds for the difference between the errors of neighbors.
 
-    Credit: how many of the blocks that were moved are in their places of one figure, of all, both
-    less those that any figure goes through: two for a circle, three for two circles and the letter.
+    Credit: the share of blocks that were moved and are in place in one figure. Both numbers are
+    reduced by the number of blocks that any such figure can pass through: two for a circle, three
+    for two circles and the letter.
 
-    Reward: 6 for each block that the credit stands for, and for the next block reach 0 to 2, carry
-    2 to 5.
+    Reward: 6 for each block in the credit, and for the next block reach 0 to 2, carry 2 to 5.
     """
 
     name = "forms"
     handles = ("objects",)
-    objects: Tensor  # indices of the blocks, -1 for none, (B, n)
-    # numbers from 0 on, (B, n): which blocks are interchangeable, in the order of the figure: along
-    # a line, counter-clockwise, or from inside out
+    objects: Tensor  # slots of the blocks, -1 for none, (B, n)
+    # groups of interchangeable blocks, numbered from 0 in the order of the figure, (B, n): along a
+    # line, counter-clockwise, or from inside out
     groups: Tensor
-    # middle of a drawn line or circle, (B, 2) m; zeros where the figure may be anywhere
-    anchor: Tensor
-    zone: Tensor  # index of the zone that all blocks are on, -1 for none, (B,)
+    anchor: Tensor  # middle of a drawn line or circle, (B, 2) m; zeros if there is none
+    zone: Tensor  # slot of the zone for all blocks, -1 for none, (B,)
     figure: str  # name of the figure
 
     def bodies(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Blocks stacked on each other: one chain, on a zone, in an order that is asked for."""
+"""Blocks stacked on each other on a zone or in an area, in a given order."""
 
 from __future__ import annotations
 
@@ -26,38 +26,40 @@ from clevrskills.suites.lohoravens.predicates.resting import (
 from clevrskills.suites.lohoravens.things import area_of
 
 BASE_SHARE = 0.9
-"""Share of the lowest block's footprint that is over the zone."""
+"""Least share of the lowest block's footprint over the zone."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The highest right tower that stands on the zone."""
+    """The highest correct tower on the zone."""
 
-    blocks: Tensor  # slot of each level that is right, counted from below, -1 above, (B, L)
-    clear: Tensor  # whether nothing else is on the highest of them, (B,) bool
+    blocks: Tensor  # slot of each correct level from below, -1 above, (B, L)
+    clear: Tensor  # whether nothing else is on the highest level, (B,) bool
 
     @property
     def levels(self) -> Tensor:
-        """Number of the right levels, (B,)."""
+        """Number of correct levels, (B,)."""
         return (self.blocks >= 0).sum(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Tower(PhysicalPredicate):
-    """Blocks form one tower on a zone: the lowest with 90 % of its footprint over it, each other
-    one resting on exactly one, nothing else on or in it; all at rest and let go.
+    """Blocks form one tower on a zone, at rest and released.
 
-    Credit: the share of the levels that are filled from below without a break.
+    The lowest block has 90 % of its footprint over the zone, each other one rests on exactly one,
+    and nothing else is on or in the tower.
+
+    Credit: the share of levels that are correct from below without a gap.
 
     Reward: 6 for each such level, and for the next block reach 0 to 2, carry 2 to 5.
     """
 
     name = "tower"
-    objects: Tensor  # indices of the blocks, -1 for none, (B, n)
-    base: Tensor  # index of the zone, -1 for none, (B,)
-    count: Tensor  # how many levels are asked for, (B,)
+    objects: Tensor  # slots of the blocks, -1 for none, (B, n)
+    base: Tensor  # slot of the zone, -1 for none, (B,)
+    count: Tensor  # required number of levels, (B,)
     kind: Tensor  # class of each block, such as its color, (B, n)
-    wanted: Tensor  # class that is asked for at each level, -1 for any, (B, L)
+    wanted: Tensor  # required class at each level, -1 for any, (B, L)
     rank: Tensor  # numbers that must not increase upwards, such as sizes, (B, n)
 
     @property
@@ -79,7 +81,7 @@ class Tower(PhysicalPredicate):
         return replace(self.outcome(holds, shaping), credit=credit)
 
     def chain(self, world: World) -> Chain:
-        """Return the highest right tower on the zone."""
+        """Return the highest correct tower on the zone."""
         on = loads(world, self.criteria.support_share)  # (B, upper, lower)
         member = self._by_slot(torch.ones_like(self.objects), on) > 0
         rank, kind = self._by_slot(self.rank, on), self._by_slot(self.kind, on)
@@ -103,33 +105,30 @@ class Tower(PhysicalPredicate):
         return Chain(chains.gather(1, best[..., None].expand(-1, -1, length))[:, 0], clear)
 
     def _by_slot(self, values: Tensor, on: Tensor) -> Tensor:
-        """Return values of the blocks (B, n) by slot, (B, K); -1 for others."""
+        """Return values of the blocks (B, n) by slot, (B, K), -1 for other bodies."""
         batch, slots = on.shape[:2]
         table = values.new_full((batch, slots + 1), -1)
         columns = torch.where(self.objects >= 0, self.objects, slots)  # -1 marks none
         return table.scatter(1, columns, values)[:, :slots]
 
     def _fits(self, kind: Tensor, slots: Tensor, level: int) -> Tensor:
-        """Return whether blocks (B, n) are of the class that is asked for at a level."""
+        """Return whether blocks (B, n) are of the class required at a level."""
         wanted = self.wanted[:, level, None]
         return (wanted < 0) | (kind.gather(1, slots.clamp(min=0)) == wanted)
 
     def _feet(self, world: World, on: Tensor) -> Tensor:
-        """Return which blocks stand on the mat or the table, enough of their footprint over the
-        zone, (B, n) bool.
-        """
+        """Return which blocks can be the lowest one of a tower, (B, n) bool."""
         slots = self.objects.clamp(min=0)
         low, loose = world.bottom(slots) <= LOW_M, ~world.is_held(slots)
         feet = low & loose & (self.objects >= 0) & ~on.any(2).gather(1, slots)
         return feet & self._based(world, slots)
 
     def _based(self, world: World, slots: Tensor) -> Tensor:
-        """Return which blocks (B, n) are where the tower may stand, (B, n) bool."""
-        over = flat_share(world, slots, self.base.clamp(min=0)[:, None])
-        return over >= BASE_SHARE
+        """Return whether blocks (B, n) are in the place for the tower, (B, n) bool."""
+        return flat_share(world, slots, self.base.clamp(min=0)[:, None]) >= BASE_SHARE
 
     def _approach(self, world: World, chain: Chain) -> Tensor:
-        """Return how near the next block is to being put on top, in [0, 5], (B,)."""
+        """Return the reward for bringing the next block, in [0, 5], (B,)."""
         slots = self.objects.clamp(min=0)
         placed = (self.objects[:, :, None] == chain.blocks[:, None]).any(-1)
         left = (self.objects >= 0) & ~placed & (chain.levels < self.count)[:, None]
@@ -142,26 +141,25 @@ class Tower(PhysicalPredicate):
         return f"Stack {', '.join(names[:-1])} and {names[-1]}{self._where(world, env)}"
 
     def _where(self, world: World, env: int) -> str:
-        """Return where it is to stand, in words."""
+        """Return the place of the tower in words."""
         base = int(self.base[env])
         return f" on {{obj:{world.keys[base]}}}" if base >= 0 else ""
 
     def alike(self, env: int, one: int, other: int) -> bool:
-        """Return whether two of the blocks, by slot, are of one class and rank."""
+        """Return whether two blocks, by slot, have the same class and rank."""
         slots = self.objects[env].tolist()
         columns = [slots.index(slot) for slot in (one, other)]
         return all(len(set(v[env, columns].tolist())) == 1 for v in (self.kind, self.rank))
 
     def order(self, env: int, built: tuple[int, ...] = ()) -> list[int]:
-        """Return the slots of the blocks that may come next, in turn, above those that are built:
-        the whole tower from below; empty: what is built cannot be finished.
+        """Return the slots of the blocks to put on those that are built, from below; empty if the
+        tower cannot be finished.
         """
         slots = self.objects[env].tolist()
         kind, rank = (
             dict(zip(slots, v[env].tolist(), strict=True)) for v in (self.kind, self.rank)
         )
-        left = [slot for slot in slots if slot >= 0 and slot not in built]
-        left.sort(key=lambda slot: -rank[slot])  # of several that may come, the highest ranks first
+        left = sorted(({*slots} - {-1, *built}), key=lambda slot: (-rank[slot], slots.index(slot)))
         done = [*built]
         for wanted in self.wanted[env, len(built) : int(self.count[env])].tolist():
             fitting = [slot for slot in left if wanted in (-1, kind[slot])]
@@ -173,16 +171,16 @@ class Tower(PhysicalPredicate):
         return done[len(built) :] if falls else []
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Build the tower in the middle of the zone, or where its lowest block is; the blocks stay
-        turned as they are.
+        """Build the tower in the middle of the zone, or where its lowest block is; blocks keep
+        their orientation.
 
         Raises:
-            ValueError: The order that is asked for is impossible, or the zone is taken.
+            ValueError: No tower has the required order, or the zone is occupied.
         """
         for env, only in one_by_one(world, where):
             order = self.order(env)
             if not order:
-                raise ValueError("no tower of these blocks has the order that is asked for")
+                raise ValueError("no tower of these blocks has the required order")
             onto = self._lay_lowest(world, torch.full_like(self.base, order[0]), only)
             for slot in order[1:]:
                 body = torch.full_like(self.base, slot)
@@ -190,7 +188,7 @@ class Tower(PhysicalPredicate):
                 onto = body
 
     def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> Tensor:
-        """Put the lowest block where the tower is to stand; the block."""
+        """Put the lowest block in place, and return it."""
         if bool((self.base[where] >= 0).all()):
             zone = self.base.clamp(min=0)
             lay(world, body, world.position(zone)[:, :2], zone, where)
@@ -199,11 +197,9 @@ class Tower(PhysicalPredicate):
 
 @dataclass(frozen=True, eq=False)
 class TowerInArea(InRectangle, Tower):
-    """A :class:`Tower` on the table, the middle of its lowest block within a rectangle."""
+    """A :class:`Tower` on the table, with the middle of its lowest block in a rectangle."""
 
     name = "tower_in_area"
-    low: Tensor  # least x and y, (B, 2) m
-    high: Tensor  # greatest x and y, (B, 2) m; on the border is outside
 
     def _based(self, world: World, slots: Tensor) -> Tensor:
         return self.contains(world, slots)

@@ -1,4 +1,4 @@
-"""Planner in words that reads the sentence and never looks: it guesses the colors."""
+"""Policy in words that reads the sentence, ignores observations and guesses colors."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from clevrskills.suites.lohoravens.things import AREAS, SIDE_WORDS
 from clevrskills.tasks.bank_files import read_banks
 
 Script = Generator[str, bool, None]
-"""Instructions, each answered by whether it was done, if the feedback says so."""
+"""Instructions; each is answered by whether it was done, according to the feedback."""
 Words = Mapping[str, str]
-"""What a sentence fills the slots of its wording with."""
+"""Words for the slots of a wording."""
 MOST_ALIKE = 4
-"""How often an instruction is repeated at most while it is done."""
+"""Greatest number of times that an instruction is repeated while it is done."""
 
 
 class BlindWords(Zero):
-    """Policy in words that reads the sentence, never looks, and is told only whether its last
-    instruction was done. It follows a script for each task and tries one color after the other.
+    """Policy in words that follows a script for each task and tries one color after the other.
+
+    It uses no observation but whether its last instruction was done.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
+        suite: The suite.
+        interface: The interface, ``pick_place_text``.
         split: Split whose colors it tries.
 
     Raises:
-        ClevrSkillsError: The interface is not of words.
+        ClevrSkillsError: The interface is another one.
     """
 
     def __init__(self, suite: Suite, interface: Interface, split: str = "test") -> None:
@@ -51,7 +52,7 @@ class BlindWords(Zero):
         self._script, self._begun = script(prompt.text, self._colors), False
 
     def act(self, observation: Observation) -> str:
-        """Return the next instruction of the script, then that all is done."""
+        """Return the next instruction of the script, ``done`` after the last one."""
         try:
             if not self._begun:
                 self._begun = True
@@ -63,7 +64,7 @@ class BlindWords(Zero):
 
 
 def script(sentence: str, colors: Sequence[str]) -> Script:
-    """Return the instructions that a sentence suggests, with some colors to try."""
+    """Return the script for a sentence, which tries some colors."""
     for key, pattern in _patterns():
         found = pattern.fullmatch(sentence)
         if found and (act := _SCRIPTS.get(key)) is not None:
@@ -73,7 +74,7 @@ def script(sentence: str, colors: Sequence[str]) -> Script:
 
 @cache
 def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
-    """Return a pattern of each wording, with the key of its bank, the longest wordings first."""
+    """Return the key of the bank and the pattern of each wording, the longest wordings first."""
     found = []
     for key, bank in read_banks(RavensTask.bank_folder).items():
         for _, text, _ in bank.sentences():
@@ -94,28 +95,26 @@ def _put(pick: str, place: str) -> str:
 
 
 def _pile(picks: Iterable[str], base: str) -> Script:
-    """Stack blocks in turn, those that are there, from a base on."""
+    """Stack blocks on a base, skipping those that cannot be picked."""
     for pick in picks:
         if (yield _put(pick, base)):
             base = re.sub(" on the .*", "", pick)
 
 
 def _in_turn(colors: Sequence[str], words: str = "{} block") -> Iterable[str]:
-    """Return blocks of some colors, one of each after the other, again and again."""
+    """Return blocks of some colors in turn, three times."""
     return (words.format(color) for color in islice(cycle(colors), 3 * len(colors)))
 
 
-def _repeat(pick: str, place: str) -> Script:
+def _repeat(pick: str, place: str, times: int = MOST_ALIKE) -> Script:
     """Repeat an instruction while it is done."""
-    for _ in range(MOST_ALIKE):
+    for _ in range(times):
         if not (yield _put(pick, place)):
             return
 
 
 def _meant(slots: Words, colors: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Return the colors of the blocks that are meant, and words for one, with a gap for the color;
-    of blocks beside another one each color occurs once.
-    """
+    """Return the possible colors of the selected blocks, and a template for one of them."""
     what = slots["what"]
     named = [c for name, of in CATEGORIES.items() if name in what for c in of]
     tried = [color for color in colors if color in named] or [*colors]
@@ -142,9 +141,13 @@ def _move(slots: Words, colors: Sequence[str]) -> Script:
         yield _put(pick, f"{slots['target']} area")
 
 
-def _bowls(_: Words, colors: Sequence[str], shift: int) -> Script:
+def _each(
+    _: Words, colors: Sequence[str], pick: str, place: str, shift: int = 0, times: int = 1
+) -> Script:
+    """Put blocks of each color to a place of that color, or of one by ``shift`` further on."""
     for k, color in enumerate(colors):
-        yield _put(f"{color} block", f"{colors[(k + shift) % len(colors)]} bowl")
+        other = colors[(k + shift) % len(colors)]
+        yield from _repeat(pick.format(color), place.format(other), times)
 
 
 def _uncover(
@@ -154,19 +157,13 @@ def _uncover(
     top: str = "bigger {} block",
     lower: str = "{} block hidden",
 ) -> Script:
-    """Take away so many blocks on top, and fetch what was below."""
+    """Put ``times`` upper blocks aside and the lower ones into bowls."""
     for color in (slots["top"],) if "top" in slots else colors:
         if (yield _put(top.format(color), FREE_AREA)):
             for _ in range(times - 1):
                 yield _put(top.format(color), FREE_AREA)
             break
-    for color in colors:
-        yield _put(lower.format(color), f"{color} bowl")
-
-
-def _to_zones(_: Words, colors: Sequence[str]) -> Script:
-    for color in colors:
-        yield from _repeat(f"{color} block", f"{color} zone")
+    yield from _each(slots, colors, lower, "{} bowl")
 
 
 def _towers(_: Words, colors: Sequence[str], sizes: Sequence[str]) -> Script:
@@ -195,11 +192,6 @@ def _by_size(slots: Words, colors: Sequence[str]) -> Script:
         yield from _pile(_in_turn(colors, f"{size} {{}} block"), f"{slots[zone]} zone")
 
 
-def _pairs(_: Words, colors: Sequence[str]) -> Script:
-    for color in colors:
-        yield _put(f"smaller {color} block", f"bigger {color} block")
-
-
 def _all_on(slots: Words, colors: Sequence[str], place: str) -> Script:
     yield from _pile([f"{color} block" for color in colors], place.format_map(slots))
 
@@ -211,22 +203,22 @@ def _primitive(slots: Words, _: Sequence[str]) -> Script:
     yield f"pick up the {slots['thing']}{at} and place it {place}"
 
 
+_bowls = partial(_each, pick="{} block", place="{} bowl")
+_zones = partial(_each, pick="{} block", place="{} zone", times=MOST_ALIKE)
 _SCRIPTS: Mapping[str, Callable[[Words, Sequence[str]], Script]] = {
-    "bowls_matching": partial(_bowls, shift=0),
+    "bowls_matching": _bowls,
     "bowls_mismatching": partial(_bowls, shift=1),
     "hidden_under_block": partial(_uncover, times=1),
     "hidden_in_two_layers": partial(_uncover, times=2),
     "hidden_in_three_layers": partial(_uncover, times=4),
     "hidden_in_pyramid": partial(_uncover, times=3, top="{} block on the top", lower="{} block"),
-    "odd_to_zone": _to_zones,
-    "even_to_zone": _to_zones,
-    "most_even_to_zone": _to_zones,
+    **dict.fromkeys(("odd_to_zone", "even_to_zone", "most_even_to_zone"), _zones),
     "most_odd_stacked": partial(_towers, sizes=("bigger ", "smaller ", "smaller ")),
     "stack_most_frequent": _frequent,
     "stack_alternate_colors": _alternate,
     "stack_same_color": partial(_towers, sizes=("", "", "")),
     "stack_same_size": _by_size,
-    "stack_small_on_big": _pairs,
+    "stack_small_on_big": partial(_each, pick="smaller {} block", place="bigger {} block"),
     "stack_small_on_big_in_zone": partial(_towers, sizes=("bigger ", "smaller ")),
     "stack_all_on_zone": partial(_all_on, place="{zone} zone"),
     "stack_all_in_area": partial(_all_on, place="{area} area"),
@@ -237,4 +229,4 @@ _SCRIPTS: Mapping[str, Callable[[Words, Sequence[str]], Script]] = {
         ("pick_place_color", "pick_place_size", "pick_place_area", "pick_place_side"), _primitive
     ),
 }
-"""Scripts by the banks of the tasks; shapes have none."""
+"""Scripts by bank of sentences; shapes have none."""

@@ -1,4 +1,4 @@
-"""Phrasing: a pick and a place as an instruction that a perfect actor understands so."""
+"""Phrasing: instructions that a perfect actor grounds in a given move."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from clevrskills.suites.lohoravens.things import (
 )
 
 NEAR_M = 0.05
-"""Greatest distance from a place beside a block at which its side is named."""
+"""Greatest distance from the place beside a block at which its side is named."""
 
 
 def instruction_for(move: Move, env: LoHoRavensEnv) -> str:
-    """Return the first instruction that means the block and the target of a move, or after which
-    fewer moves are left; empty: there is none.
+    """Return the first instruction with the block and the target of a move, or else one after which
+    fewer moves are left; an empty string if there is none.
     """
     scene, others = FieldView(env, env.memory.hidden_at_start), dict[Move, str]()
     targets = [*_targets(move, scene)]
@@ -45,21 +45,18 @@ def instruction_for(move: Move, env: LoHoRavensEnv) -> str:
 
 
 def picks_of(thing: Thing, scene: FieldView) -> Iterator[str]:
-    """Yield phrases for a thing that is to be picked, the shortest first."""
-    area = f" on the {scene.area(thing)}"
-    yield thing.name
-    yield f"{thing.size} {thing.name}"
+    """Yield phrases for a block to pick, the shortest first."""
+    names = (thing.name, f"{thing.size} {thing.name}")
+    yield from names
     if thing.key in scene.hidden:
         yield f"{thing.name} hidden"
-    yield f"{thing.name}{area}"
-    yield f"{thing.size} {thing.name}{area}"
+    yield from (f"{name} on the {scene.area(thing)}" for name in names)
     if scene.stacked(thing):
-        yield f"{thing.name} on the top"
-        yield f"{thing.size} {thing.name} on the top"
+        yield from (f"{name} on the top" for name in names)
 
 
 def _targets(move: Move, scene: FieldView) -> Iterator[str]:
-    """Yield words for the target of a move, the shortest first."""
+    """Yield phrases for the target of a move, the shortest first."""
     if move.onto >= 0:
         onto = scene.by_slot[move.onto]
         yield onto.name

@@ -1,6 +1,4 @@
-"""Prompter of the field: tells a language model what is asked for and what is seen, and asks for
-one instruction at a time.
-"""
+"""Prompter of LoHoRavens: asks a language model for one instruction at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from clevrskills.suites.lohoravens.palette import ALL_COLORS
 from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDES
 
 INSTRUCTION = "Instruction:"
-"""What comes before an instruction, on a line of its own."""
+"""Marker of an instruction, on a line of its own."""
 DONE = "Done"
 GOAL = "Goal"
 SEEN = "What is on the table now"
@@ -33,7 +31,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "areas": ("areas", "sides", "distance"),
     "rules": ("done",),
 }
-"""Sections, and the names in braces that each may have."""
+"""Sections and their slots."""
 _EXAMPLE: Mapping[str, type] = dict.fromkeys(("task", "goal", "seen", "reply"), str)
 
 
@@ -42,7 +40,7 @@ def texts() -> tuple[Mapping[str, str], Sequence[Mapping[str, str]]]:
     """Return the sections of the prompt and its worked examples.
 
     Raises:
-        ClevrSkillsError: The file of texts is not as it should be.
+        ClevrSkillsError: The file is invalid.
     """
     data = read_toml(_FILE)
     check_table(str(_FILE), data, {**dict.fromkeys(_SECTIONS, str), "example": list})
@@ -55,15 +53,17 @@ def texts() -> tuple[Mapping[str, str], Sequence[Mapping[str, str]]]:
 
 
 class FieldPrompter:
-    """Prompter of an episode: role, forms, colors, areas, rules and examples once, then each turn
-    the goal, past instructions and outcomes, and the present observation.
+    """Prompter of an episode.
+
+    The system prompt has the role, forms, colors, areas, rules and examples. The message of each
+    turn has the goal, past instructions and outcomes, and the observation.
 
     Args:
-        options: ``examples``: how many examples are told, all unless it is said.
+        options: ``examples``, the number of examples, by default all.
 
     Raises:
         UnknownArgumentError: There is no such option.
-        ClevrSkillsError: One has another value.
+        ClevrSkillsError: A value is not allowed.
     """
 
     views: Sequence[str] = ("caption_change",)
@@ -93,15 +93,12 @@ class FieldPrompter:
             parts += (
                 [f"{title}\n{view}"] if isinstance(view, str) else [title, ImagePart(name, view)]
             )
-        parts.append(f"What is the next instruction? Reply with one line:\n{self._form}")
+        form = f"{INSTRUCTION} <instruction>\nor, if the goal is reached:\n{DONE}"
+        parts.append(f"What is the next instruction? Reply with one line:\n{form}")
         return [Message("system", (self._system(),)), message("user", parts)]
 
-    @property
-    def _form(self) -> str:
-        return f"{INSTRUCTION} <instruction>\nor, if the goal is reached:\n{DONE}"
-
     def _system(self) -> str:
-        """Return the system prompt: the same for all turns and episodes."""
+        """Return the system prompt, which is the same for all turns and episodes."""
         forms = [f"- {form}" for form in FORMS if form != DONE_COMMAND]
         examples = [
             f"{GOAL}: {each['goal']}\nSeen: {each['seen']}.\n{_marked(each['reply'])}"
@@ -128,16 +125,16 @@ class FieldPrompter:
         return read_reply(reply, canonical)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Return a reply that says an action."""
+        """Return a reply with an action."""
         return _marked(DONE if action == DONE_COMMAND else action)
 
     def random(self, generator: np.random.Generator) -> str:
-        """Return any instruction of the grammar."""
+        """Return a random instruction of the grammar."""
         return PICK_PLACE_TEXT.random(generator)
 
 
 def _marked(instruction: str) -> str:
-    """Return a reply: the instruction after its marker, or that all is done."""
+    """Return a reply with an instruction, or ``Done``."""
     return instruction if instruction == DONE else f"{INSTRUCTION} {instruction}"
 
 

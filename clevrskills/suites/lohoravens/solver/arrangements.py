@@ -1,7 +1,7 @@
-"""Arrangements: where the blocks of a figure may go, and in which order they get there.
+"""Arrangements: places for the blocks of a figure, and the order in which they are filled.
 
-What is planned here is flat: squares on the field, seen from above. The solver takes the first step
-of a plan and plans anew; the plan at the start tells how many moves an episode takes.
+Blocks are planned as squares seen from above. The solver makes the first step of a plan and plans
+again; the length of the plan at the start is the number of moves of an episode.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableErro
 from clevrskills.suites.lohoravens.things import yaw_rad
 
 IN_PLACE_M = 0.005
-"""How far from its place a block may be and stay."""
+"""Greatest distance from its place at which a block stays."""
 GAP_M, BESIDE_HIGHER_M = 0.003, 0.03
-"""Least gap around a place where a block is put down, and to what is higher: the gripper's head is
-wider than a block."""
+"""Least gap around a place, and to higher blocks: the gripper's head is wider than a block."""
 HIGHER_M = 0.004
 CLOSELY = 4
-"""How many of the best arrangements are planned step by step."""
+"""Number of the best arrangements that are planned step by step."""
 BLOCKED, AT_PLACE, KEPT_FREE_M = 10.0, 1000.0, 0.02
-"""Costs; half of the square around each place of the figure in which nothing is put aside."""
+"""Costs; half the side of the square around each place in which nothing is put aside."""
 
 
 @dataclass(frozen=True)
@@ -37,30 +36,28 @@ class Pieces:
     """The blocks of a figure, seen from above."""
 
     places: np.ndarray  # middles, (n, 2)
-    yaws_rad: np.ndarray  # turns, (n,)
+    yaws_rad: np.ndarray  # angles, (n,)
     groups: np.ndarray  # groups, (n,)
     sides_m: np.ndarray  # sides, (n,)
-    free: np.ndarray  # which of them lie on the table, (n,) bool
+    free: np.ndarray  # whether each lies on the table, (n,) bool
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Places for them, in the order in which they are best filled, with the turns and groups of the
-    blocks there, and how far from its place a block may be and stay.
-    """
+    """Places for the blocks, in the order in which they are best filled."""
 
-    places: np.ndarray
-    yaws_rad: np.ndarray
-    groups: np.ndarray
-    near_m: float
+    places: np.ndarray  # middles, (n, 2)
+    yaws_rad: np.ndarray  # angles of the blocks, (n,)
+    groups: np.ndarray  # groups of the blocks, (n,)
+    near_m: float  # greatest distance from its place at which a block stays
 
 
 Step = tuple[int, int | None]
-"""A piece, and the number of the place where it goes; ``None``: out of the way."""
+"""Index of a piece and of its place; ``None`` to put it aside."""
 
 
 def lay_out(planner: Planner, leaf: Forms) -> Move | None:
-    """Return the first step of the plan for a whole figure."""
+    """Return the first move of the plan for a figure."""
     world = planner.table.world
     slots, groups = leaf.slots(0)
     poses = world.body_pose[0, slots].double().cpu().numpy()
@@ -69,7 +66,7 @@ def lay_out(planner: Planner, leaf: Forms) -> Move | None:
     pieces = Pieces(poses[:, :2], yaw_rad(world.body_pose[0, slots, 3:]), groups, sides, low)
     steps, target = plan(pieces, _arrangements(planner, leaf, pieces))
     if not steps:
-        return None  # it is about to rest
+        return None  # all blocks are about to rest
     piece, number = steps[0]
     if number is not None:
         return planner.to(slots[piece], target.places[number], float(target.yaws_rad[number]))
@@ -78,11 +75,11 @@ def lay_out(planner: Planner, leaf: Forms) -> Move | None:
 
 
 def _arrangements(planner: Planner, leaf: Forms, pieces: Pieces) -> list[Arrangement]:
-    """Return the figures that can be laid out, and the one that most pieces are part of already, if
-    these are more than half.
+    """Return the figures that can be laid out, and the one that more than half of the pieces are
+    part of already.
 
     Raises:
-        UnsolvableError: There is no room for any.
+        UnsolvableError: There is no room for any figure.
     """
     world, used = planner.table.world, torch.zeros_like(leaf.objects[0], dtype=torch.bool)
     figure, found = leaf.layouts(world, 0)
@@ -102,8 +99,9 @@ def _arrangements(planner: Planner, leaf: Forms, pieces: Pieces) -> list[Arrange
 
 
 def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step], Arrangement]:
-    """Return the steps to the arrangement that most pieces are part of already, of those the one
-    with the fewest steps, then with the shortest ways; and that arrangement.
+    """Return the steps to the best arrangement, and that arrangement.
+
+    The best one has the most pieces in place, then the fewest steps, then the shortest paths.
     """
     assigned = [(*_assign(pieces, each), each) for each in arrangements]
     assigned.sort(key=lambda entry: entry[0])
@@ -117,8 +115,10 @@ def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step
 
 
 def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[tuple[int, int, float], np.ndarray]:
-    """Return how good an arrangement is, the least first: pieces in place, places that other groups
-    of pieces are on, length of the ways; and which piece goes to each place, (n,).
+    """Return the cost of an arrangement and the piece for each place, (n,).
+
+    The cost is minus the number of pieces in place, the number of places covered by pieces of other
+    groups, and the length of the paths in meters.
     """
     apart = np.linalg.norm(pieces.places[:, None] - arrangement.places, axis=-1)
     fits = pieces.groups[:, None] == arrangement.groups
@@ -130,8 +130,8 @@ def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[tuple[int, int, f
 
 
 def _steps(pieces: Pieces, arrangement: Arrangement, where: np.ndarray) -> Iterator[Step]:
-    """Yield the moves, in an order in which each place is free when its piece comes; pieces near
-    their places come last.
+    """Yield the steps in an order in which each place is free when it is filled; pieces near their
+    places come last.
     """
     sides_m = pieces.sides_m
     now = zip(pieces.places, pieces.yaws_rad, sides_m, strict=True)
@@ -158,7 +158,7 @@ def _steps(pieces: Pieces, arrangement: Arrangement, where: np.ndarray) -> Itera
                 del squares[loose[0]]
                 yield loose[0], None
                 continue
-            number = left[0]  # only what is in place is in the way: it is put there all the same
+            number = left[0]  # only pieces in place are in the way
         left.remove(number)
         squares[int(where[number])] = goals[number]
         yield int(where[number]), number
@@ -183,8 +183,8 @@ def square(place: np.ndarray, yaw_rad: float, side_m: float) -> np.ndarray:
 
 
 def gap_m(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the greatest gap between two squares along the normal of a side, at most their
-    distance.
+    """Return the greatest gap between two squares along the normal of a side, a lower bound of
+    their distance.
     """
     found = -np.inf
     for square, of in ((one, other), (other, one)):

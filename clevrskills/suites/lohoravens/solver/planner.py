@@ -1,4 +1,4 @@
-"""Planner of picks and places: what a way to meet a leaf of a goal is made of."""
+"""Planner of picks and places: what the ways to achieve a leaf of a goal share."""
 
 from __future__ import annotations
 
@@ -21,60 +21,55 @@ from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.things import FieldLayout, Rectangle
 
 EDGE_M = 0.01
-"""How far inside a part of the table a block is put."""
+"""Least distance of a block from the border of the rectangle it is put in."""
 
 
 class UnsolvableError(ClevrSkillsError):  # noqa: N818 (nothing is in error)
-    """Error: no pick and place is known that helps."""
+    """Error: no useful pick and place is known."""
 
 
 Way = Callable[["Planner", Any], "Move | None"]
-"""The next move towards a leaf that does not hold; ``None``: it is about to hold, once all rests.
-
-Raises :class:`UnsolvableError` if none is known."""
+"""Returns the next move towards a leaf that does not hold; ``None`` if it will hold once all bodies
+are at rest. Raises :class:`UnsolvableError` if no move is known."""
 
 
 @dataclass(frozen=True)
 class Planner:
-    """Planner state that ways use: the goal, the met leaves, the layout, simple moves."""
+    """Planner state for one move."""
 
-    goal: Predicate  # the goal
-    outcome: Outcome  # what it says of the world
-    state: GoalState  # what it remembers
-    table: FieldLayout  # what stands where
+    goal: Predicate
+    outcome: Outcome  # outcome of the goal
+    state: GoalState  # goal state
+    table: FieldLayout
 
     @cached_property
     def open(self) -> Sequence[Leaf]:
-        """Leaves that do not hold, of those that the environment uses."""
+        """Leaves that the environment uses and that do not hold."""
         status = leaf_status(self.goal, self.outcome)
         return [each.leaf for each in status if each.asked and not each.met]
 
     @cached_property
     def kept(self) -> Sequence[tuple[Leaf, str]]:
-        """Leaves of what is to be kept, each with the prefix of what the goal remembers of it."""
+        """Constraints, each with the prefix of its entries in the goal state."""
         return [*_leaves(self.goal.kept, "1/")] if isinstance(self.goal, Keeping) else []
 
     def intruders(self) -> Iterator[int]:
-        """Yield blocks that are where they must not be."""
+        """Yield blocks in places where they must not be."""
         for leaf, prefix in self.kept:
             if isinstance(leaf, NoneIn):
-                was = self.state[f"{prefix}was"]
-                inside = leaf.inside(self.table.world) & ~was & (leaf.objects >= 0)
-                yield from leaf.objects[inside].tolist()
+                kept = leaf.kept(self.table.world, {"was": self.state[f"{prefix}was"]})
+                yield from leaf.objects[~kept & (leaf.objects >= 0)].tolist()
 
     # ---- moves ----
 
     def evict(self, slot: int, avoid: Sequence[Rectangle] = ()) -> Move:
-        """Take a block, or what is on it, to where it is in nobody's way, nor where to ``avoid``.
+        """Put a block, or the topmost one on it, aside, and not into rectangles to ``avoid``.
 
         Raises:
-            UnsolvableError: There is no such place.
+            UnsolvableError: There is no free place.
         """
-        slot = self.table.topmost(slot)
-        low, high = np.array([INNER.x_m, INNER.y_m]).T
+        slot, (low, high) = self.table.topmost(slot), np.array([INNER.x_m, INNER.y_m]).T
         place = self.room(slot, (low, high), self.table.xy(slot), [*self.targets, *avoid])
-        if place is None:
-            raise UnsolvableError("no free place to put a block aside")
         return self._straight_to(slot, place)
 
     def room(
@@ -83,28 +78,35 @@ class Planner:
         within: Rectangle,
         near: np.ndarray | None = None,
         avoid: Sequence[Rectangle] = (),
-    ) -> np.ndarray | None:
-        """Return a free place for a block, (2,), see :meth:`~..things.FieldLayout.free_place`."""
+    ) -> np.ndarray:
+        """Return a free place for a block, (2,), see :meth:`~..things.FieldLayout.free_place`.
+
+        Raises:
+            UnsolvableError: There is none.
+        """
         low, high = within
         inside = (low + EDGE_M, high - EDGE_M)
-        return self.table.free_place(slot, inside, near=near, avoid=avoid, field=INNER)
+        place = self.table.free_place(slot, inside, near=near, avoid=avoid, field=INNER)
+        if place is None:
+            raise UnsolvableError("no free place for a block")
+        return place
 
     @cached_property
     def targets(self) -> Sequence[Rectangle]:
-        """Places where nothing is put aside."""
+        """Rectangles in which nothing is put aside."""
         found = [self.table.rectangle(slot) for slot in self.table.furniture]
         leaves = (*self.goal.leaves(), *(leaf for leaf, _ in self.kept))
         return [*found, *(leaf.bounds_m() for leaf in leaves if isinstance(leaf, InRectangle))]
 
     def onto(self, slot: int, below: int) -> Move:
-        """Put a block on the middle of a body, turned like it; first, what is on it aside."""
+        """Put a block on the middle of a body, aligned with it; see :meth:`to`."""
         return self.to(slot, self.table.xy(below), self.table.yaw_rad(below), below)
 
     def to(
         self, slot: int, place: np.ndarray, yaw_rad: float | None = None, onto: int = -1
     ) -> Move:
-        """Put a block at a place (2,) of the table or of a body, turned so or as it is; first, what
-        is on it aside.
+        """Put a block at a place (2,) of the table or of a body, at an angle or as it is; if it is
+        covered, put the topmost block on it aside instead.
         """
         top = self.table.topmost(slot)
         return self.evict(top) if top != slot else self._straight_to(slot, place, yaw_rad, onto)
@@ -119,7 +121,7 @@ class Planner:
 
 
 def _leaves(predicate: Predicate, prefix: str) -> Iterator[tuple[Leaf, str]]:
-    """Yield leaves that are in use, with the prefix of what is remembered of each."""
+    """Yield the leaves in use, each with the prefix of its entries in the goal state."""
     if isinstance(predicate, Composite):
         for k, child in enumerate(predicate.children):
             if predicate.active is None or bool(predicate.active[0, k]):

@@ -1,4 +1,4 @@
-"""Rehearsal of picks and places without an arm: what is picked goes to where it would rest."""
+"""Rehearsal of picks and places without an arm: picked blocks go straight to their place."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from clevrskills.suites.lohoravens.solver.planner import UnsolvableError
 from clevrskills.suites.lohoravens.solver.ways import next_move
 
 LIFT_M = 0.06
-"""How much higher than at a pick or a place the gripper is on the way."""
+"""Height of the gripper on the way above a pick or a place."""
 HEIGHTS_M, REACH_M = (0.20, 0.28, 0.34, 0.40), (0.86, 0.80, 0.80, 0.74)
-"""Heights of the cups over the table, and up to which distance from the base a UR5e that points
-straight down reaches there; measured by inverse kinematics."""
+"""Heights of the cups, and the greatest distance from the base at which a UR5e that points straight
+down reaches them, measured by inverse kinematics."""
 ALOFT_M = 10.0
 INSIDE, EDGE = 0.8, 0.99
-"""Where points inside a footprint are, which meet what corners may miss."""
+"""Positions of further contact points inside a footprint, relative to its corners."""
 
 
 class ForeseenWorld(TensorWorld):
-    """A world in which one body carries another also where their corners just miss each other."""
+    """A world in which a body supports another one even if their corners just miss each other."""
 
     @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Return whether a body carries another one, (B,)."""
+        """Return 1 if a body supports another one, else 0, (B,)."""
         corners = self.world_points(upper)
         middle = corners.mean(1, keepdim=True)
         points = middle + EDGE * (corners - middle)
@@ -49,24 +49,23 @@ class ForeseenWorld(TensorWorld):
 class MoveOutcome:
     """Result of a move."""
 
-    move: Move  # the move
-    slot: int  # slot of what was picked
-    onto: int  # slot of what it was put on or in; -1: on the table
-    top_m: tuple[float, float]  # heights of the cups at the pick and at the place
+    move: Move
+    slot: int  # slot of the picked block
+    onto: int  # slot of the body it was put on or in, -1 for the table
+    top_m: tuple[float, float]  # heights of the cups at pick and place
 
     @property
     def in_reach(self) -> bool:
-        """``True`` if the arm reaches both places, and above them."""
+        """Whether the arm reaches pick and place and the poses above them."""
+        ends = zip((self.move.pick, self.move.place), self.top_m, strict=True)
         return all(
             np.hypot(x - FIELD.base_x_m, y) <= np.interp(height_m + LIFT_M, HEIGHTS_M, REACH_M)
-            for (x, y, _), height_m in zip(
-                (self.move.pick, self.move.place), self.top_m, strict=True
-            )
+            for (x, y, _), height_m in ends
         )
 
 
 def carry_out(world: TensorWorld, move: Move) -> MoveOutcome | None:
-    """Take the highest block under the pick to the place; ``None``: nothing was there."""
+    """Move the highest block under the pick to the place; return ``None`` if there is no block."""
     blocks = world.solids.movable[0].nonzero()[:, 0].tolist()
     height_m, found = highest(world, blocks, torch.tensor([move.pick[:2]], dtype=torch.float32))
     if not found:
@@ -94,14 +93,14 @@ def carry_out(world: TensorWorld, move: Move) -> MoveOutcome | None:
 def rehearse(
     goal: Predicate, world: TensorWorld, state: GoalState, limit: int = 40, settling: bool = False
 ) -> list[MoveOutcome] | None:
-    """Return the moves of the solver until the goal holds; ``None``: it does not within the limit.
+    """Return the moves of the solver until the goal holds, or ``None`` if that takes too many.
 
     Args:
         goal: The goal, B = 1.
-        world: Where everything is; changed.
-        state: What the goal remembers.
-        limit: How many moves it may take.
-        settling: Whether it is enough that the goal will hold as soon as all is at rest.
+        world: The world, which is changed.
+        state: The goal state.
+        limit: Greatest number of moves.
+        settling: Whether it is enough that the goal will hold once all bodies are at rest.
     """
     done: list[MoveOutcome] = []
     for _ in range(limit + 1):
@@ -124,16 +123,16 @@ def rehearse(
 
 @single_threaded
 def moves_left(goal: Predicate, world: World, state: GoalState, most: int) -> int:
-    """Return the number of moves that the solver needs from here on if all succeed.
+    """Return the number of moves that the solver needs if all succeed.
 
     Args:
         goal: The goal of one environment.
-        world: Where everything is; it is left as it is.
-        state: What the goal remembers.
-        most: Moves that are looked ahead.
+        world: The world, which is not changed.
+        state: The goal state.
+        most: Greatest number of moves.
 
     Returns:
-        ``most + 1`` if it needs more, or knows none.
+        ``most + 1`` if it needs more, or knows no move.
     """
     plan = rehearse(goal, ForeseenWorld.snapshot(world), state, most, settling=True)
     return most + 1 if plan is None else len(plan)
@@ -141,7 +140,7 @@ def moves_left(goal: Predicate, world: World, state: GoalState, most: int) -> in
 
 @torch.inference_mode()
 def helps(goal: Predicate, world: World, state: GoalState, move: Move, most: int) -> bool:
-    """Return whether fewer moves are left after a move that goes as it should."""
+    """Return whether fewer moves are left after a move, if it succeeds."""
     before = moves_left(goal, world, state, most)
     after = ForeseenWorld.snapshot(world)
     if carry_out(after, move) is None:

@@ -1,47 +1,57 @@
-"""Tasks of LoHoRavens: each a row of the catalog and the class of its goal."""
+"""Tasks of LoHoRavens: each is a row of the catalog and the class of its goal."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-from clevrskills.suites.lohoravens.tasks.catalog import (
-    CAPABILITIES,
-    CATALOG,
-    FILE,
-    LEVELS,
-    CatalogRow,
-)
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clevrskills.suites.lohoravens.tasks.base import RavensTask
 
-KINDS: Mapping[str, type] = {
+FILE = Path(__file__).with_name("catalog.toml")
+CATALOG: Mapping[str, Mapping[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
+"""Rows of the catalog by task, in the order of their families."""
+LEVELS = ("primitive", "seen", "unseen", "workshop")
+CAPABILITIES = (
+    *("color", "size", "spatiality", "arithmetic"),
+    *("reference", "commonsense", "occlusion", "shape"),
+)
+"""Capabilities that a sentence may require."""
+ENTRIES: Mapping[str, type] = {
     **dict.fromkeys(("kind", "level", "family", "sentence"), str),
-    **dict.fromkeys(("capabilities", "moves", "slots"), tuple),
-    "rules": dict,
+    **dict.fromkeys(("capabilities", "moves"), list),
+    "slots": dict,
 }
-"""Type of each entry of a row."""
+"""Type of each entry that all rows have."""
 
 
 @cache
 def tasks() -> Mapping[str, type[RavensTask]]:
-    """Return the classes of the tasks by key, level by level."""
-    from clevrskills.assets.tables import check_table  # which takes longer than the catalog
+    """Return the classes of the tasks by key, level by level.
+
+    Raises:
+        ClevrSkillsError: An entry of a row is missing or invalid.
+    """
+    from clevrskills.assets.tables import check_table  # slower to import than the catalog
     from clevrskills.jobs.arguments import check_names
 
     for key, row in CATALOG.items():
-        check_table(f"{FILE}: {key}", row._asdict(), KINDS)
-        check_names(level=((row.level,), LEVELS), capability=(row.capabilities, CAPABILITIES))
-    keys = sorted(CATALOG, key=lambda key: (LEVELS.index(CATALOG[key].level), key))
+        common = {name: row[name] for name in ENTRIES if name in row}
+        check_table(f"{FILE}: {key}", common, ENTRIES)
+        check_names(level=((row["level"],), LEVELS), capability=(row["capabilities"], CAPABILITIES))
+    keys = sorted(CATALOG, key=lambda key: (LEVELS.index(CATALOG[key]["level"]), key))
     return {key: _task_type(key, CATALOG[key]) for key in keys}
 
 
-def _task_type(key: str, row: CatalogRow) -> type[RavensTask]:
-    """Return the class of a task: that of its goal, with what its row says."""
-    parts = (part.split(":") for part in row.kind.split())
+def _task_type(key: str, row: Mapping[str, Any]) -> type[RavensTask]:
+    """Return the class of a task: the classes of its ``kind`` with the other entries of its row."""
+    parts = (part.split(":") for part in row["kind"].split())
     kinds = tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in parts)
-    own = {k: v for k, v in row._asdict().items() if k not in ("kind", "rules")}
-    return type(key.title().replace("_", ""), kinds, {"key": key, **own, **row.rules})
+    own = {name: tuple(of) if isinstance(of, list) else of for name, of in row.items()}
+    slots = tuple(f"{kind}_{k}" for kind, n in own.pop("slots").items() for k in range(n))
+    del own["kind"]
+    return type(key.title().replace("_", ""), kinds, {"key": key, **own, "slots": slots})

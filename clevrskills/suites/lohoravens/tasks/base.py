@@ -18,7 +18,7 @@ from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.setting import Setting
-from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
+from clevrskills.suites.lohoravens.episode import PLACE_DIGITS, upright
 from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, all_apart
 from clevrskills.suites.lohoravens.scene import GAP_M, MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.setting import SETTING
@@ -132,7 +132,6 @@ class RavensTask(Task):
         """Return the predicate that the steps of the sentence are done in order; ``None``: the
         sentence has no steps.
         """
-        del roles
         return None
 
     def tags(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from clevrskills.core.suite import load_suite
-from clevrskills.suites.lohoravens.packed import PACKED, pack, unpack
+from clevrskills.suites.lohoravens.episode import PACKED, pack, unpack
 
 SUITE = load_suite("lohoravens")
 
