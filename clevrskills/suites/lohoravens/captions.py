@@ -62,9 +62,7 @@ class CaptionState:
         seen = [thing for thing in scene.things if thing.key not in self._hidden]
         lines = [counted(seen)]
         if view != CAPTIONS[0]:
-            lines += [
-                f"The {_name(thing)} is {where(scene, thing, self._hidden)}." for thing in seen
-            ]
+            lines += [f"The {_name(t)} is {where(scene, t, self._hidden)}." for t in seen]
         if view == CAPTIONS[2]:
             lines.append(self._changes(scene, seen))
         return "\n".join(lines)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-
-import torch
-from torch import Tensor
 
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate
@@ -113,10 +109,10 @@ class EpisodeMetrics:
 
 def moved_by(goal: Predicate) -> set[int]:
     """Return slots of the bodies that the leaves of a goal put somewhere."""
-    found = set[int]()
-    for leaf in goal.leaves():
-        for field in fields(leaf):
-            value = getattr(leaf, field.name)
-            if field.name in ("object", "objects", "top") and isinstance(value, Tensor):
-                found |= {int(k) for k in torch.atleast_1d(value[0]).flatten().tolist() if k >= 0}
-    return found
+    return {
+        slot
+        for leaf in goal.leaves()
+        for name in ("object", "objects", "top")
+        for slot in (getattr(leaf, name)[0].flatten().tolist() if hasattr(leaf, name) else ())
+        if slot >= 0
+    }

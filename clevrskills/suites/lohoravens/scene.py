@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import atan2, cos, sin
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,15 +89,14 @@ def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
 
 def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
     """Return the part of the field between two corners."""
-    x_m = (max(float(low[0]), INNER.x_m[0]), min(float(high[0]), INNER.x_m[1]))
-    y_m = (max(float(low[1]), INNER.y_m[0]), min(float(high[1]), INNER.y_m[1]))
-    if x_m[0] >= x_m[1] or y_m[0] >= y_m[1]:
+    least, most = np.array((INNER.x_m, INNER.y_m)).T
+    (x0, y0), (x1, y1) = np.maximum(low, least).tolist(), np.minimum(high, most).tolist()
+    if x0 >= x1 or y0 >= y1:
         raise LayoutError("no room there")
-    return replace(INNER, x_m=x_m, y_m=y_m)
+    return replace(INNER, x_m=(x0, x1), y_m=(y0, y1))
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A block of the scene."""
 
     slot: int
@@ -107,7 +106,7 @@ class Block:
 
 
 class FieldScene:
-    """Layout in progress.
+    """Layout in progress; methods that add bodies raise ``LayoutError`` if there is no room.
 
     Args:
         rng: Random choices of the episode.
@@ -131,35 +130,20 @@ class FieldScene:
             side_m: Its side.
             where: Part of the field for its middle, see :func:`within` and :func:`beside`.
             kind: ``block`` or ``box``.
-
-        Raises:
-            LayoutError: There is none.
         """
         pose = self._table.place(shape("cube", (side_m,) * 3, DENSITY), workspace=where)
         return self._add_block(color, side_m, pose, kind)
 
     def deal(self, colors: Sequence[str], counts: Sequence[int]) -> list[list[Block]]:
-        """Put some blocks of each color at free places, and return them.
-
-        Raises:
-            LayoutError: There is no room.
-        """
+        """Put some blocks of each color at free places, and return them."""
         return [self.row([color] * n) for color, n in zip(colors, counts, strict=True)]
 
     def row(self, colors: Iterable[str], side_m: float = SMALL_M) -> list[Block]:
-        """Put blocks of some colors at free places, and return them.
-
-        Raises:
-            LayoutError: There is no room.
-        """
+        """Put blocks of some colors at free places, and return them."""
         return [self.block(color, side_m) for color in colors]
 
     def pair(self, color: str) -> list[Block]:
-        """Put a big and a small block of a color at free places, and return them.
-
-        Raises:
-            LayoutError: There is no room.
-        """
+        """Put a big and a small block of a color at free places, and return them."""
         return [self.block(color, side_m) for side_m in (BIG_M, SMALL_M)]
 
     def _add_block(self, color: str, side_m: float, pose: Pose, kind: str = "block") -> Block:
@@ -168,40 +152,25 @@ class FieldScene:
         return self.blocks[-1]
 
     def zone(self, color: str, side_m: float = ZONE_M, tower: bool = False) -> int:
-        """Put a zone at a free place, if need be one where a tower can be built; return its slot.
-
-        Raises:
-            LayoutError: There is none.
-        """
+        """Put a zone at a free place, if need be one where a tower can be built; return its slot."""
         where = TOWERS if tower else _inset(side_m / 2 + 0.01, side_m / 2 + 0.01)
         return self.mat(color, (side_m, side_m), where)
 
     def mat(self, color: str, size_m: tuple[float, float], where: Workspace | None = None) -> int:
         """Put a zone of some size along x and y at a free place, by default anywhere in the field;
         return its slot.
-
-        Raises:
-            LayoutError: There is none.
         """
         size, where = (*size_m, MAT_M), where or _inset(size_m[0] / 2, size_m[1] / 2)
         pose = self._table.place(shape("cube", size), yaw_rad=0.0, workspace=where)
         return self._add("zone", ZONE, color, pose, size, static=True)
 
     def bowl(self, color: str) -> int:
-        """Put a bowl at a free place, and return its slot.
-
-        Raises:
-            LayoutError: There is none.
-        """
+        """Put a bowl at a free place, and return its slot."""
         pose = self._table.place(shape(BOWL), yaw_rad=0.0, workspace=BOWLS)
         return self._add("bowl", BOWL, color, pose, static=True)
 
     def tower(self, colors: Sequence[str], sides_m: Sequence[float]) -> list[Block]:
-        """Put blocks on each other, the first one lowest, and return them; see :data:`TURN_RAD`.
-
-        Raises:
-            LayoutError: There is no free place.
-        """
+        """Put blocks on each other, the first one lowest, and return them; see :data:`TURN_RAD`."""
         wide = max(sides_m)
         x, y, _, w, _, _, z = self._table.place(
             shape("cube", (wide, wide, sum(sides_m)), DENSITY), workspace=HIDDEN
@@ -219,9 +188,6 @@ class FieldScene:
 
         Args:
             rows: Colors of each row, the lowest first, each one shorter than the one below.
-
-        Raises:
-            LayoutError: There is no free place.
         """
         length = PITCH_M * (len(rows[0]) - 1) + SMALL_M
         x, y, _, w, _, _, z = self._table.place(
@@ -236,11 +202,7 @@ class FieldScene:
         return found
 
     def line(self, color: str) -> np.ndarray:
-        """Draw a line along y, and return its middle, (2,).
-
-        Raises:
-            LayoutError: There is no room.
-        """
+        """Draw a line along y, and return its middle, (2,)."""
         x, y = (float(self.rng.places.uniform(*span)) for span in (LINE_X_M, LINE_Y_M))
         size = (BROAD_M, LINE_M, MAT_M)
         if not self._table.take(shape("cube", (2 * ROOM_M, LINE_M + ROOM_M, MAT_M)), x, y, 0.0):
@@ -249,11 +211,7 @@ class FieldScene:
         return np.array([x, y])
 
     def circle(self, color: str) -> np.ndarray:
-        """Draw a circle, and return its middle, (2,).
-
-        Raises:
-            LayoutError: There is no room.
-        """
+        """Draw a circle, and return its middle, (2,)."""
         wide = 2 * (RING_M + ROOM_M)
         low, high = np.array([FIELD.x_m, FIELD.y_m]).T + np.array([[wide / 2], [-wide / 2]])
         x, y = self.rng.places.uniform(low, high).tolist()

@@ -83,8 +83,8 @@ class LoHoRavensSuite(TabletopSuite):
         own: list[Interface] = [PICK_PLACE, PICK_PLACE_PIXELS]
         if task.family != "steps":  # their sentences are instructions already
             own.append(PICK_PLACE_TEXT)
-        groups = {"workshop": WORKSHOP_TASKS, "hard10": HARD_TASKS}
-        tags = [group for group, keys in groups.items() if task.key in keys]
+        groups = ("workshop", WORKSHOP_TASKS), ("hard10", HARD_TASKS)
+        tags = [group for group, keys in groups if task.key in keys]
         return replace(
             info,
             splits={split: FROZEN_VAL if split == "val" else FROZEN for split in info.splits},

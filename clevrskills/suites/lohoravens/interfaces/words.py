@@ -126,9 +126,8 @@ class WordsActuator(PickPlaceActuator):
     def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
         """Carry out an instruction."""
         env, instruction = self._env, instruction_of(action)
-        self._understood = ""
-        if instruction is not None and plain(action) != action.lower().rstrip(" .").strip():
-            self._understood = f"Understood: {instruction}. "
+        other = instruction and plain(action) != action.lower().rstrip(" .").strip()
+        self._understood = f"Understood: {instruction}. " if other else ""
         if instruction is None or not env.judges:
             return super().act(action, on_step)
         grounded = ground(action, env)
@@ -291,11 +290,9 @@ def _others(phrase: Phrase, thing: Thing, scene: FieldView) -> list[Thing]:
     Raises:
         Refused: There is none.
     """
-
-    def from_middle(other: Thing) -> tuple[float, int]:
-        return round(float(np.hypot(*(scene.xy(other.slot) - FIELD_MIDDLE_M))), 6), other.slot
-
-    found = sorted((o for o in _fitting(phrase, scene) if o is not thing), key=from_middle)
+    found = [other for other in _fitting(phrase, scene) if other is not thing]
+    offsets = {o.slot: scene.xy(o.slot) - FIELD_MIDDLE_M for o in found}
+    found.sort(key=lambda o: (round(float(np.hypot(*offsets[o.slot])), 6), o.slot))
     if not found:
         raise Refused("NO_SUCH_OBJECT", phrase=str(phrase))
     return found

@@ -140,8 +140,8 @@ def fit(
     """
     rounded = np.where(used, np.round(z, 4), 0.0).astype(complex)
     key = rounded.tobytes(), groups.astype(int).tobytes(), used.tobytes(), room
-    found = [_fit(each, *key) for each in figures]
-    return max(found, key=lambda each: (each.whole, each.members.sum()))
+    fits = (_fit(each, *key) for each in figures)
+    return max(fits, key=lambda each: (each.whole, each.members.sum()))
 
 
 @lru_cache(maxsize=1024)

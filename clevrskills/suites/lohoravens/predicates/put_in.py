@@ -88,11 +88,7 @@ class InZone(PutIn):
         return f"Put {block} in {zone}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the block at the first free place of the zone, starting in the middle.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Put the block at the first free place of the zone, or raise ``ValueError``."""
         lay_in_zone(world, self.object, self.zone, where)
 
 
@@ -114,11 +110,7 @@ class InArea(InRectangle, PutIn):
         return f"Put {block} in {area_of(*self.bounds_m(env))}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the block at the first free place of a grid over the area.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Put the block at the first free place of a grid over the area, or raise ``ValueError``."""
         lay_within(world, self.object, self.low, self.high, None, where)
 
 
@@ -141,11 +133,7 @@ class InBowl(PutIn):
         return f"Put {world.mention(env, self.object)[0]} in {' or '.join(bowls)}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the block into the first empty bowl.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Put the block into the first empty bowl; raise ``ValueError`` if there is none."""
         for env, only in one_by_one(world, where):
             bowls = [torch.full_like(self.object, k) for k in self.bowls[env].tolist() if k >= 0]
             middles = (world.position(bowl)[:, :2] for bowl in bowls)
@@ -210,11 +198,7 @@ class ExactlyIn(PhysicalPredicate):
         return f"Put {int(self.count[env])} of {', '.join(names)} in {zone}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the first blocks at free places of the zone.
-
-        Raises:
-            ValueError: There is no room.
-        """
+        """Put the first blocks at free places of the zone, or raise ``ValueError``."""
         for env, only in one_by_one(world, where):
             slots = [k for k in self.objects[env].tolist() if k >= 0]
             for slot in slots[: int(self.count[env])]:

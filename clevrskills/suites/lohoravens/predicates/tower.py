@@ -181,18 +181,16 @@ class Tower(PhysicalPredicate):
             order = self.order(env)
             if not order:
                 raise ValueError("no tower of these blocks has the required order")
-            onto = self._lay_lowest(world, torch.full_like(self.base, order[0]), only)
-            for slot in order[1:]:
-                body = torch.full_like(self.base, slot)
+            bodies = [torch.full_like(self.base, slot) for slot in order]
+            self._lay_lowest(world, bodies[0], only)
+            for onto, body in pairwise(bodies):
                 lay(world, body, world.position(onto)[:, :2], onto, only)
-                onto = body
 
-    def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> Tensor:
-        """Put the lowest block in place, and return it."""
+    def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> None:
+        """Put the lowest block in place."""
         if bool((self.base[where] >= 0).all()):
             zone = self.base.clamp(min=0)
             lay(world, body, world.position(zone)[:, :2], zone, where)
-        return body
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +205,5 @@ class TowerInArea(InRectangle, Tower):
     def _where(self, world: World, env: int) -> str:
         return f" in {area_of(*self.bounds_m(env))}"
 
-    def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> Tensor:
+    def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> None:
         lay_within(world, body, self.low, self.high, None, where)
-        return body

@@ -53,12 +53,10 @@ class BlindWords(Zero):
 
     def act(self, observation: Observation) -> str:
         """Return the next instruction of the script, ``done`` after the last one."""
+        message = observation["turns"][-1]["message"] if observation.get("turns") else ""
+        done, self._begun = not message.startswith("Failure") if self._begun else None, True
         try:
-            if not self._begun:
-                self._begun = True
-                return next(self._script)
-            message = observation["turns"][-1]["message"] if observation.get("turns") else ""
-            return self._script.send(not message.startswith("Failure"))
+            return self._script.send(done)  # type: ignore[arg-type]
         except StopIteration:
             return DONE_COMMAND
 
@@ -67,9 +65,9 @@ def script(sentence: str, colors: Sequence[str]) -> Script:
     """Return the script for a sentence, which tries some colors."""
     for key, pattern in _patterns():
         found = pattern.fullmatch(sentence)
-        if found and (act := _SCRIPTS.get(key)) is not None:
-            return act({k: v.lower() for k, v in found.groupdict().items()}, colors)
-    return iter(())  # type: ignore[return-value]
+        if found and key in _SCRIPTS:
+            yield from _SCRIPTS[key]({k: v.lower() for k, v in found.groupdict().items()}, colors)
+            return
 
 
 @cache

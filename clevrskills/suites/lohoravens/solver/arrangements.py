@@ -7,8 +7,8 @@ again; the length of the plan at the start is the number of moves of an episode.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import hypot, pi
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -31,8 +31,7 @@ BLOCKED, AT_PLACE, KEPT_FREE_M = 10.0, 1000.0, 0.02
 """Costs; half the side of the square around each place in which nothing is put aside."""
 
 
-@dataclass(frozen=True)
-class Pieces:
+class Pieces(NamedTuple):
     """The blocks of a figure, seen from above."""
 
     places: np.ndarray  # middles, (n, 2)
@@ -42,8 +41,7 @@ class Pieces:
     free: np.ndarray  # whether each lies on the table, (n,) bool
 
 
-@dataclass(frozen=True)
-class Arrangement:
+class Arrangement(NamedTuple):
     """Places for the blocks, in the order in which they are best filled."""
 
     places: np.ndarray  # middles, (n, 2)

@@ -149,10 +149,9 @@ def put_in_bowl(planner: Planner, leaf: InBowl) -> Move:
     right = [[int(k) for k in each.bowls[0].tolist()] for each in leaves]
     cost = np.array([[float(bowl not in known) for bowl in empty] for known in right])
     body, own = int(leaf.object[0]), next(i for i, each in enumerate(leaves) if each is leaf)
-    if empty:
-        for row, column in zip(*linear_sum_assignment(cost), strict=True):
-            if row == own and cost[row, column] == 0.0:
-                return planner.onto(body, empty[column])
+    for row, column in zip(*linear_sum_assignment(cost), strict=True):
+        if row == own and cost[row, column] == 0.0:
+            return planner.onto(body, empty[column])
     taken = [k for bowl in right[own] if bowl >= 0 for k in table.in_bowl(bowl)]
     if not taken:
         raise UnsolvableError("no bowl for the block")
@@ -215,7 +214,7 @@ def moves(
         try:
             # a block that is in place is about to rest
             settled = isinstance(leaf, PutIn) and bool(leaf.there(world)[0])
-            move = None if settled else _way(leaf)(planner, leaf)
+            move = None if settled else _next(planner, leaf)
         except UnsolvableError as error:
             problem = problem or error
             continue
@@ -253,13 +252,9 @@ def clearing_moves(goal: Predicate, world: World, state: GoalState, move: Move) 
             continue
 
 
-def _way(leaf: Leaf) -> Way:
-    """Return the way to achieve a leaf.
-
-    Raises:
-        UnsolvableError: None is known.
-    """
+def _next(planner: Planner, leaf: Leaf) -> Move | None:
+    """Return the next move towards a leaf, see :data:`WAYS`."""
     for kind, way in WAYS.items():
         if isinstance(leaf, kind):
-            return way
+            return way(planner, leaf)
     raise UnsolvableError(f"no way is known to {leaf.name}")

@@ -52,6 +52,5 @@ def _task_type(key: str, row: Mapping[str, Any]) -> type[RavensTask]:
     parts = (part.split(":") for part in row["kind"].split())
     kinds = tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in parts)
     own = {name: tuple(of) if isinstance(of, list) else of for name, of in row.items()}
-    slots = tuple(f"{kind}_{k}" for kind, n in own.pop("slots").items() for k in range(n))
-    del own["kind"]
-    return type(key.title().replace("_", ""), kinds, {"key": key, **own, "slots": slots})
+    slots = tuple(f"{kind}_{k}" for kind, n in row["slots"].items() for k in range(n))
+    return type(key.title().replace("_", ""), kinds, {**own, "key": key, "slots": slots})

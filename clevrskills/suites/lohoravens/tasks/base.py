@@ -76,8 +76,7 @@ class RavensTask(Task):
         return ALL_COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        gap_m = MIXED_GAP_M if self.mixed else GAP_M
-        return self.lay(rng, FieldScene(rng, self.slots, gap_m))
+        return self.lay(rng, FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else GAP_M))
 
     @abstractmethod
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:

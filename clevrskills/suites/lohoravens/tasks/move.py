@@ -79,9 +79,9 @@ class MoveBetweenAreas(RavensTask):
         return scene.layout(**roles, **chosen, categories=padded(named, len(CATEGORIES)))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        bounds = {name: roles[name] for name in ("low", "high")}
-        kept = NoneInArea(roles["others"], **bounds)
-        return Keeping(set_of(InArea, roles, "objects", **bounds), kept)
+        low, high = roles["low"], roles["high"]
+        moved = set_of(InArea, roles, "objects", low=low, high=high)
+        return Keeping(moved, NoneInArea(roles["others"], low, high))
 
     def fields(self, layout: Layout) -> Fields:
         source, target, big = (int(layout.roles[name]) for name in ("source", "target", "big"))

@@ -33,6 +33,7 @@ MOST_DISTINCT = 7
 BELOW = ", big ones below small ones"
 CHOICES = {"category": len(CATEGORIES), "big": 2, "area": len(QUADRANTS), "side": len(SIDES)}
 """Numbers of values of what a sentence may name: roles of each layout, drawn in this order."""
+Draw, Fits = Mapping[str, int], Mapping[str, bool]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -81,9 +82,7 @@ class StackSelection(StackTask):
         others, slot = scene.others(blocks[:meant], MOST_BLOCKS + 1), mark.slot if mark else -1
         return scene.layout(**roles, others=others, mark=slot, **draw)
 
-    def _side_m(
-        self, rng: EpisodeRng, draw: Mapping[str, int], fits: Mapping[str, bool], number: int
-    ) -> float:
+    def _side_m(self, rng: EpisodeRng, draw: Draw, fits: Fits, number: int) -> float:
         if not self.mixed:
             return SMALL_M
         if "size" in fits:
@@ -92,9 +91,7 @@ class StackSelection(StackTask):
             return (BIG_M, SMALL_M)[number]
         return BIG_M if rng.roles.integers(2) else SMALL_M
 
-    def _where(
-        self, rng: EpisodeRng, draw: Mapping[str, int], fits: Mapping[str, bool], mark: Block | None
-    ) -> Workspace:
+    def _where(self, rng: EpisodeRng, draw: Draw, fits: Fits, mark: Block | None) -> Workspace:
         if "area" in fits:
             other = (draw["area"] + rng.number((1, 3))) % 4
             return within(QUADRANTS[draw["area"] if fits["area"] else other])
