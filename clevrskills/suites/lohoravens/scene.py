@@ -152,7 +152,7 @@ class FieldScene:
         return self.blocks[-1]
 
     def zone(self, color: str, side_m: float = ZONE_M, tower: bool = False) -> int:
-        """Put a zone at a free place, if need be one where a tower can be built; return its slot."""
+        """Put a zone at a free place, or one with room for a tower, and return its slot."""
         where = TOWERS if tower else _inset(side_m / 2 + 0.01, side_m / 2 + 0.01)
         return self.mat(color, (side_m, side_m), where)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -85,8 +85,7 @@ def size_word(side_m: float) -> str:
     return SIZES[side_m >= BIG_M]
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(NamedTuple):
     """A body of the scene."""
 
     slot: int

@@ -8,7 +8,7 @@ block, or the free area. Or: done. Paraphrases are read too, see :data:`_SAME`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from clevrskills.suites.lohoravens.palette import ALL_COLORS
 from clevrskills.suites.lohoravens.things import AREAS, KINDS, SIDES
@@ -67,8 +67,7 @@ _PLACE = (
 _SENTENCE = re.compile(rf"pick up the {_PICK} and place it on the (?:{_PLACE})")
 
 
-@dataclass(frozen=True)
-class Phrase:
+class Phrase(NamedTuple):
     """Description of bodies."""
 
     color: str
@@ -82,8 +81,7 @@ class Phrase:
         return " ".join(filter(None, (self.size, self.color, self.kind))) + at
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(NamedTuple):
     """Description of a place on the table."""
 
     area: str = ""  # an area or ``free area``; empty for a place beside a block
@@ -96,8 +94,7 @@ class Spot:
         return f"on the {self.side} side of the {self.of}"
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """Instruction: the block to pick, and its target."""
 
     pick: Phrase

@@ -110,7 +110,7 @@ class InArea(InRectangle, PutIn):
         return f"Put {block} in {area_of(*self.bounds_m(env))}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Put the block at the first free place of a grid over the area, or raise ``ValueError``."""
+        """Put the block at the first free place of the area, or raise ``ValueError``."""
         lay_within(world, self.object, self.low, self.high, None, where)
 
 

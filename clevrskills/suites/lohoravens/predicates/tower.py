@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,8 +30,7 @@ BASE_SHARE = 0.9
 """Least share of the lowest block's footprint over the zone."""
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(NamedTuple):
     """The highest correct tower on the zone."""
 
     blocks: Tensor  # slot of each correct level from below, -1 above, (B, L)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -45,8 +45,7 @@ class ForeseenWorld(TensorWorld):
         return (touches.any(-1) & (upper != lower)).float()
 
 
-@dataclass(frozen=True)
-class MoveOutcome:
+class MoveOutcome(NamedTuple):
     """Result of a move."""
 
     move: Move

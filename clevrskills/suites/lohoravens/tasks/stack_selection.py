@@ -33,7 +33,7 @@ MOST_DISTINCT = 7
 BELOW = ", big ones below small ones"
 CHOICES = {"category": len(CATEGORIES), "big": 2, "area": len(QUADRANTS), "side": len(SIDES)}
 """Numbers of values of what a sentence may name: roles of each layout, drawn in this order."""
-Draw, Fits = Mapping[str, int], Mapping[str, bool]
+Values = Mapping[str, int]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -82,7 +82,7 @@ class StackSelection(StackTask):
         others, slot = scene.others(blocks[:meant], MOST_BLOCKS + 1), mark.slot if mark else -1
         return scene.layout(**roles, others=others, mark=slot, **draw)
 
-    def _side_m(self, rng: EpisodeRng, draw: Draw, fits: Fits, number: int) -> float:
+    def _side_m(self, rng: EpisodeRng, draw: Values, fits: Values, number: int) -> float:
         if not self.mixed:
             return SMALL_M
         if "size" in fits:
@@ -91,13 +91,13 @@ class StackSelection(StackTask):
             return (BIG_M, SMALL_M)[number]
         return BIG_M if rng.roles.integers(2) else SMALL_M
 
-    def _where(self, rng: EpisodeRng, draw: Draw, fits: Fits, mark: Block | None) -> Workspace:
+    def _where(self, rng: EpisodeRng, draw: Values, fits: Values, mark: Block | None) -> Workspace:
         if "area" in fits:
             other = (draw["area"] + rng.number((1, 3))) % 4
             return within(QUADRANTS[draw["area"] if fits["area"] else other])
         if mark is None:
             return INNER
-        return beside(mark.place_m, tuple(SIDES)[draw["side"]], fits["side"])
+        return beside(mark.place_m, tuple(SIDES)[draw["side"]], bool(fits["side"]))
 
     def fields(self, layout: Layout) -> Fields:
         category, big, area, side = (int(layout.roles[name]) for name in CHOICES)
