@@ -14,6 +14,7 @@ import numpy as np
 
 from clevrskills.envs.episode import EpisodeSpec, layout_to_json, read_layout
 from clevrskills.sim.body import Body, Pose
+from clevrskills.suites.lohoravens import CATALOG
 from clevrskills.tasks import task as make_task
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Layout
@@ -45,6 +46,17 @@ def moves_bin(n_min: int) -> str:
     return next((name for most, name in _BINS if n_min <= most), "9+")
 
 
+def tags_of(task: str) -> dict[str, Any]:
+    """Return the tags by which reports group the episodes of a task, as JSON data."""
+    row = CATALOG[task]
+    count = len(row["capabilities"])
+    return {
+        "capabilities": [*row["capabilities"]],
+        "capability_count": count,
+        "family": row["family"],
+    }
+
+
 class RavensEpisode(EpisodeSpec):
     """An episode of the suite."""
 
@@ -68,17 +80,12 @@ class RavensEpisode(EpisodeSpec):
     @cached_property
     def limit(self) -> int:  # type: ignore[override]
         """Limit of turns."""
-        from clevrskills.suites.lohoravens.tasks import tasks
-
-        return turn_limit(tasks()[self.task].level, self.n_min)
+        return turn_limit(CATALOG[self.task]["level"], self.n_min)
 
     @cached_property
     def tags(self) -> Mapping[str, Any]:  # type: ignore[override]
         """Tags for tables: capabilities and their number, family, ``n_min`` and its bin."""
-        from clevrskills.suites.lohoravens.tasks import tasks
-
-        of_task = tasks()[self.task]().tags()
-        return {**of_task, "n_min": self.n_min, "moves": moves_bin(self.n_min)}
+        return {**tags_of(self.task), "n_min": self.n_min, "moves": moves_bin(self.n_min)}
 
 
 def upright(pose: Pose) -> Pose:

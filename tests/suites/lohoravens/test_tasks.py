@@ -6,11 +6,12 @@ import torch
 
 from clevrskills.predicates import from_json, predicate_types
 from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.suites.lohoravens import CATALOG
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.palette import COLORS_OF_SPLIT, look_apart
 from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
-from clevrskills.suites.lohoravens.tasks import CATALOG, tasks
+from clevrskills.suites.lohoravens.tasks import tasks
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.base import stack_roles, task

@@ -55,7 +55,7 @@ class MoveOutcome(NamedTuple):
 
     @property
     def in_reach(self) -> bool:
-        """Whether the arm reaches pick and place and the poses above them."""
+        """``True`` if the arm reaches pick and place, and the poses above them."""
         ends = zip((self.move.pick, self.move.place), self.top_m, strict=True)
         return all(
             np.hypot(x - FIELD.base_x_m, y) <= np.interp(height_m + LIFT_M, HEIGHTS_M, REACH_M)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from clevrskills.suites.lohoravens import CATALOG, FILE
 
 if TYPE_CHECKING:
     from clevrskills.suites.lohoravens.tasks.base import RavensTask
 
-FILE = Path(__file__).with_name("catalog.toml")
-CATALOG: Mapping[str, Mapping[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
-"""Rows of the catalog by task, in the order of their families."""
 LEVELS = ("primitive", "seen", "unseen", "workshop")
 CAPABILITIES = (
     *("color", "size", "spatiality", "arithmetic"),

@@ -18,7 +18,7 @@ from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.setting import Setting
-from clevrskills.suites.lohoravens.episode import PLACE_DIGITS, upright
+from clevrskills.suites.lohoravens.episode import PLACE_DIGITS, tags_of, upright
 from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, all_apart
 from clevrskills.suites.lohoravens.scene import GAP_M, MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.setting import SETTING
@@ -133,16 +133,8 @@ class RavensTask(Task):
         """
         return None
 
-    def tags(self) -> dict[str, Any]:
-        """Return the tags by which reports group episodes, as JSON data."""
-        return {
-            "capabilities": list(self.capabilities),
-            "capability_count": len(self.capabilities),
-            "family": self.family,
-        }
-
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), **self.tags()}
+        return {**super().describe(), **tags_of(self.key)}
 
 
 def set_of(
