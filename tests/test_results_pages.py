@@ -113,12 +113,13 @@ def test_runs_are_added_to_the_tables_of_learned_policies(
         ("camera-3", [False, True, False, True], {"camera": 3}),
     ):
         results = outcomes("pick", done, "L0", split="train")
+        results += outcomes("pick", [False, True], "L0", split="combinations") * (not axes)
         write_run(tmp_path / "runs" / name, results, policy, policy=policy, axes=axes)
     monkeypatch.setattr(learned, "FOLDER", tmp_path / "kept")
     learned.FOLDER.mkdir()
     learned.keep(tmp_path / "runs")
     assert sorted(path.name for path in learned.FOLDER.iterdir()) == [
-        *("compact-camera-3-train.json", "compact-train.json")
+        *("compact-camera-3-train.json", "compact-combinations-train.json")
     ]
     found, _ = learned.read()
     assert found["compact", ""].outcomes["pick_train"] == "110"
@@ -126,7 +127,10 @@ def test_runs_are_added_to_the_tables_of_learned_policies(
     clean = {"compact": found["compact", ""]}
     row = learned.robustness(found, clean).splitlines()[-1].strip("|").split("|")
     cells = [cell.split("[")[0].strip() for cell in row]
-    assert cells == ["`compact`", "`camera:3`", "1", "3", "66.7", "33.3", "+33.3"]
+    assert cells == ["`compact`", "`camera:3`", "3", "66.7", "33.3", "+33.3"]
+    row = learned.splits(clean).splitlines()[-1].strip("|").split("|")
+    cells = [cell.split("[")[0].strip() for cell in row]
+    assert cells == ["`compact`", "`combinations`", "1", "50.0", "66.7", "-16.7"]
 
 
 def test_chance_is_the_mean_of_one_in_the_number_of_bodies(

@@ -182,10 +182,9 @@ def robustness(found: Mapping[tuple[str, str], Outcomes], clean: Mapping[str, Ou
             pairs = _pairs(clean[policy], run)
             before, after = (share([of[:, k] for of in pairs]).percent() for k in (0, 1))
             drop = paired_difference([of[:, ::-1] for of in pairs]).percent(1, "+")
-            tasks, episodes = len(pairs), sum(map(len, pairs))
-            cells = [f"`{policy}`", f"`{condition}`", f"{tasks}", f"{episodes}"]
+            cells = [f"`{policy}`", f"`{condition}`", f"{sum(map(len, pairs))}"]
             rows.append([*cells, before, after, drop])
-    heads = ["policy", "condition", "tasks", "pairs", "clean", "changed", "drop in points"]
+    heads = ["policy", "condition", "pairs", "clean", "changed", "drop in points"]
     return markdown(heads, rows)
 
 
