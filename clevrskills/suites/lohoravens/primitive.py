@@ -31,13 +31,13 @@ NOTHING_PICKED, DROPPED, TIMED_OUT = "NOTHING_PICKED", "DROPPED", "TIMED_OUT"
 """Outcomes of a turn of the arm; only the first is success."""
 
 OUTSIDE_M = 0.02
-"""How far outside the field a pick or place may be."""
+"""Greatest distance of a pick or place from the field."""
 APPROACH_M = 0.06
 """Height above the surface under the point from which the gripper goes straight down."""
 SLOW_M, SLOW_PER_STEP_M = 0.01, 0.0025
 """Last part of the way down, and the distance per control step there."""
 OVERTRAVEL_M = 0.004
-"""How far below the surface it goes before it gives up."""
+"""Depth below the surface at which it gives up."""
 LIFT_M = 0.06
 ABOVE_M = (0.045, 0.075, 0.11)
 """Heights above the surface at the place from which the held body is lowered, in the order in which
@@ -49,12 +49,12 @@ SEARCHES = 4
 REST_STEPS = 20
 """Control steps, one second, in which all bodies must come to rest."""
 SAME_SURFACE_M = 0.003
-"""How far below the highest body under a point another one still counts as under it."""
+"""Greatest height difference of bodies that count as the surface under a point."""
 HELD_CELL_M = 0.004
 """Cell size of the box around a held body in planning: plans for equal blocks are alike."""
 CUPS_GIVE_M = 0.003
-"""How far the cups may be below the tops of bodies beside a pick or a place: they come straight
-down, and a body as high as the block that they touch is no obstacle."""
+"""Depth of the cups below the tops of bodies beside a pick or a place: they come straight down, and
+a body as high as the block that they touch is no obstacle."""
 YAWS = tuple(k * pi / 2 for k in range(4)), tuple((2 * k + 1) * pi / 4 for k in range(4))
 """Turns of the gripper that are tried, relative to that of the pick: those that fit square blocks
 first."""

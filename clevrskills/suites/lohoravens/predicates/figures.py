@@ -19,17 +19,17 @@ from scipy.optimize import linear_sum_assignment
 from clevrskills.suites.lohoravens.setting import FIELD
 
 TOLERANCE = 0.25
-"""How far from its place a block may be, and how uneven its distance to a neighbor, of its side:
-well below what one sees as out of line, several times the 2 to 3 mm by which the arm misses."""
+"""Tolerance of positions and of distances to neighbors, as a share of a block's side: not visible
+as out of line, and several times the arm's error of 2 to 3 mm."""
 TOLERANCE_OF_FIGURE = 0.1
-"""The same at most, of the figure's radius: an oval whose axes are as 5 to 4 is no circle."""
+"""Greatest tolerance as a share of the figure's radius: an oval with axes 5 to 4 is no circle."""
 NEAREST = 0.9
 """Least distance of places, of a block's side: blocks that lie on the table do not overlap."""
 LEAN, TURN_RAD = 0.2, radians(20.0)
 """Sine of the angle by which sides may lean before they are made upright; how far a letter may be
 turned and still be read as upright."""
 DEPTHS = (0.25, 1.0)
-"""How far down the middle of an M may reach, of its height."""
+"""Least and greatest depth of the middle of an M, as a share of its height."""
 LINE_M, RING_M = 0.60, 0.13
 """Length of a drawn line, radius of a drawn circle."""
 GAP_M, PITCH_M, HEIGHT_M, RADII_M = 0.035, 0.048, 0.10, (0.08, 0.148, 0.12)
@@ -39,7 +39,7 @@ STEP_M, INSET_M = 0.03, 0.02
 """Distance of the middles at which figures are laid out; how far inside the field they stay, and
 how far outside it a place may be."""
 REFINED, CLOSE = 8, 2.0
-"""How many figures are refined, by the places within so many tolerances."""
+"""Number of figures that are refined, by the places within this many tolerances."""
 
 Complex = np.ndarray
 Project = Callable[[Complex], tuple[Complex, np.ndarray]]
