@@ -55,9 +55,6 @@ def window(policy: JAT, done: dict[int, list[np.ndarray]], steps: range) -> Batc
         stack(prompts, policy.tokenizer.pad),
         actions[:, :, None],
         mask[:, :, None],
-        torch.full((*mask.shape, 2, 3), torch.nan),
-        torch.full((*mask.shape, 2, 1, 2), torch.nan),
-        torch.full((*mask.shape, 7), torch.nan),
     )
 
 
