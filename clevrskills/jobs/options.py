@@ -10,12 +10,13 @@ import argparse
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -61,7 +62,12 @@ def parse(kind: type[T], words: Sequence[str] | None = None, prog: str | None = 
     own = parser.add_argument_group(OPTIONS)
     _add_fields(parser, kind, {OPTIONS: own})
     own.add_argument("-h", "--help", action="help", help="Show this page.")
-    found, unknown = parser.parse_known_intermixed_args(words)
+    given = [*(sys.argv[1:] if words is None else words)]
+    # a misspelt option is named before the required one that it stands for is missed
+    for word in takewhile("--".__ne__, given):
+        if word.startswith("--") and word.partition("=")[0] not in parser.option_names:
+            parser.refuse(word)
+    found, unknown = parser.parse_known_intermixed_args(given)
     if unknown:
         parser.refuse(unknown[0])
     args: T = _build(kind, vars(found))
@@ -74,10 +80,14 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}\n")
 
+    @property
+    def option_names(self) -> list[str]:
+        """Names of the options."""
+        return [name for action in self._actions for name in action.option_strings]
+
     def refuse(self, word: str) -> NoReturn:
         """Exit with a message about an unknown argument."""
-        names = [name for a in self._actions for name in a.option_strings if a.dest != "help"]
-        near = get_close_matches(word.partition("=")[0], names, n=1)
+        near = get_close_matches(word.partition("=")[0], self.option_names, n=1)
         hint = f"did you mean {near[0]}?" if near else f"`{self.prog} --help` lists what there is"
         self.error(f"unknown {'option' if word.startswith('-') else 'argument'} {word}; {hint}")
 

@@ -82,6 +82,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         ("--from a --rate b", "--rate: invalid float value: 'b'"),
         ("--from a --fst", "unknown option --fst; did you mean --fast?"),
         ("--from a --fas", "unknown option --fas; did you mean --fast?"),
+        ("--form a", "unknown option --form; did you mean --from?"),
         ("--from a --qqq=1", "unknown option --qqq=1; `it --help` lists what there is"),
     ],
 )
