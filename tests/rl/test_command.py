@@ -218,7 +218,7 @@ def test_other_settings_need_another_folder(tmp_path):
         ({"episode_steps": 0}, "--episode-steps must be at least 1"),
         ({"size": 20}, "--size must be at least 36"),
         ({"head_starts": 1.5}, "--head-starts 1.5; allowed: 0 to 1"),
-        ({"arg": ("goals",)}, "'goals' is no argument"),
+        ({"arg": ("goals",)}, "'goals' is not an argument"),
         ({"arg": ("size=3",)}, "unknown argument of trace 'size'; allowed: variant, num_goals"),
     ],
 )
