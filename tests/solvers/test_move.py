@@ -7,7 +7,7 @@ from sapien import Pose
 
 from clevrskills.predicates import Avoiding, EndEffectorAtPose, EndEffectorAtPosition, Traced
 from clevrskills.sim.body import Body
-from clevrskills.sim.robots.xarm6 import GRIPPER
+from clevrskills.sim.robots.gripper import GripperDimensions
 from clevrskills.solvers.motion import Arm, SkillFailed
 from clevrskills.solvers.skills import skill_for
 from tests.support.envs import base, bench, body, go_to, random_actions, stay
@@ -114,7 +114,7 @@ def test_where_that_is_impossible_it_points_down(env):
 def test_beside_an_obstacle_it_first_steps_aside(env, gap_m):
     """Nearer to it than plans go."""
     x, y, z = POSTS[0]
-    beside = y - 0.03 - GRIPPER.head_size_m[1] / 2 - gap_m
+    beside = y - 0.03 - GripperDimensions.head_size_m[1] / 2 - gap_m
     position((x, beside, z)).realize(base(env).world)
     assert achieve(env, GOALS["pose"]) == (True, False)
 

@@ -16,7 +16,7 @@ from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.sim.robots.xarm6 import GRIPPER
+from clevrskills.sim.robots.gripper import GripperDimensions
 from clevrskills.sim.setting import TABLETOP
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
@@ -253,7 +253,7 @@ def test_a_graze_counts_and_a_near_miss_does_not(avoid, gap_m, touched):
     """An obstacle beside the head of the gripper, at some distance."""
     avoid.reset(seed=1)
     x, y, z = base(avoid).world.end_effector_pose[0, :3].tolist()
-    beside = y + GRIPPER.head_size_m[1] / 2 + SIZE_M[1] / 2 + gap_m
+    beside = y + GripperDimensions.head_size_m[1] / 2 + SIZE_M[1] / 2 + gap_m
     base(avoid).world.simulations[0].bodies[0].set_pose(Pose([x, beside, z + 0.03]))
     avoid.step(act())
     assert bool(base(avoid).goal_state["touched"]) == touched

@@ -5,13 +5,26 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from math import pi
 from pathlib import Path
+from typing import Any
 
+from clevrskills.assets.tables import read_toml
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.cache import cached_directory
-from clevrskills.sim.robots import gripper, panda, ur5e, xarm6
-from clevrskills.sim.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
+from clevrskills.sim.robots import gripper, panda, ur5e
+from clevrskills.sim.robots.geometry import (
+    BoxGeometry,
+    Cylinder,
+    Inertia,
+    Joint,
+    Link,
+    Vector,
+    Visual,
+    srdf_text,
+    urdf_text,
+)
 
 __all__ = ["ROBOTS"]
 
@@ -107,34 +120,51 @@ def _description_hash(description: RobotDescription) -> str:
     return digest.hexdigest()[:16]
 
 
+def _read_arm(name: str, size: gripper.GripperDimensions, yaw_rad: float = 0.0) -> dict[str, Any]:
+    """Return fields of a robot: the arm of its TOML file, with gripper, turned by `yaw_rad`."""
+
+    def values(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+
+    data = read_toml(Path(__file__).with_name(f"{name}.toml"))
+    solids: dict[str, tuple[BoxGeometry | Cylinder, ...]] = {
+        link: tuple(
+            BoxGeometry(**values(row)) if "size_m" in row else Cylinder(**values(row))
+            for row in rows
+        )
+        for link, rows in data["collisions"].items()
+    }
+    inertias = {link: Inertia(**values(row)) for link, row in data["inertias"].items()}
+    links = [Link(link, inertia, solids.get(link, ())) for link, inertia in inertias.items()]
+    joints = [Joint(joint, **values(row)) for joint, row in data["joints"].items()]
+    return {
+        "neutral_qpos": tuple(data["neutral_rad"]),
+        "links": (*links, *gripper.gripper_links(size)),
+        "joints": (*joints, *gripper.gripper_joints(size, links[-1].name, yaw_rad)),
+        "disabled_pairs": tuple(map(tuple, data["disabled_pairs"])),
+        "cup_radius": size.cup_radius_m,
+        "cup_tip_z": size.cup_tip_z_m,
+        "cup_centers": gripper.CUP_CENTERS_M,
+    }
+
+
+_GRIPPER = gripper.GripperDimensions()
 ROBOTS = {
     "xarm6": RobotDescription(
         name="xarm6",
         reach_m=0.715,
         joint_names=tuple(f"joint{i}" for i in range(1, 7)),
-        neutral_qpos=xarm6.NEUTRAL_QPOS,
         base_position=(-0.562, 0.0, 0.0),
         start_position=(-0.09, 0.0, 0.4066),
-        cup_centers=gripper.CUP_CENTERS_M,
-        cup_radius=xarm6.GRIPPER.cup_radius_m,
-        cup_tip_z=xarm6.GRIPPER.cup_tip_z_m,
-        links=xarm6.LINKS,
-        joints=xarm6.JOINTS,
-        disabled_pairs=xarm6.DISABLED_PAIRS,
-        visuals=partial(gripper.write_arm_visuals, "xarm6", xarm6.GRIPPER),
+        **_read_arm("xarm6", _GRIPPER),
+        visuals=partial(gripper.write_arm_visuals, "xarm6", _GRIPPER),
     ),
     "panda": RobotDescription(
         name="panda",
         joint_names=tuple(f"panda_joint{i}" for i in range(1, 8)),
-        neutral_qpos=panda.NEUTRAL_QPOS,
         base_position=(-0.65, 0.0, 0.0),
         start_position=(-0.106, 0.0, 0.295),
-        cup_centers=gripper.CUP_CENTERS_M,
-        cup_radius=panda.GRIPPER.cup_radius_m,
-        cup_tip_z=panda.GRIPPER.cup_tip_z_m,
-        links=panda.LINKS,
-        joints=panda.JOINTS,
-        disabled_pairs=panda.DISABLED_PAIRS,
+        **_read_arm("panda", panda.GRIPPER, -pi / 4),
         visuals=panda.write_visuals,
         stiffness=20000.0,
         damping=400.0,
