@@ -315,7 +315,7 @@ def test_what_is_seen_changes_and_the_clean_image_does_not():
     assert surfaces is not None
     navy = replace(surfaces, table=(0.258435, 0.28946, 0.397592))
     dark = replace(muted, conditions=replace(muted.conditions, surfaces=navy))
-    assert hidden(dark) == "object_0 stands out against its surroundings by 16 only"  # of purple
+    assert hidden(dark) == "object_0 has a contrast of only 16 to its surroundings"  # of purple
     base = next(b for b in episode.layout.bodies if b)
     covered = replace(base, key="clutter_0", shape="cube", size=(0.5, 0.5, 0.5))
     x, y, _ = base.pose[:3]

@@ -90,7 +90,7 @@ def test_from_l0_to_l2(
     """L1 is killed at its second step; run again, it goes on from its first."""
     args = asked(
         *(levels, tmp_path / "out"),
-        set=("batch_size=2", "told=0.4"),
+        set=("batch_size=2",),
         steps=(2, 2, 2),
         train="--log-every 1 --bf16",
     )
