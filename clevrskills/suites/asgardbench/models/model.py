@@ -17,6 +17,7 @@ from clevrskills.suites.asgardbench.models.surfaces import (
     Color,
     Contrast,
     Overlay,
+    blend,
 )
 
 Liquid = Literal["water", "coffee", "wine"]
@@ -118,31 +119,29 @@ class BuildInput:
         """Return the surface, browned if the state is cooked."""
         return self._over(surface, "browned", self.state.cooked)
 
-    def lit(self, off: Color, on: Color) -> Appearance:
+    def lit(self, off: Color, on: Color, glow: float = 0.9) -> Appearance:
         """Return the surface of a lamp, ring or screen."""
-        share = self.strength * self.state.on
-        color = blend(off, on, share)
-        return Appearance(color, glow=0.9 if self.state.on else 0.0, strength=self.strength)
+        color = blend(off, on, self.strength * self.state.on)
+        return Appearance(color, glow=glow if self.state.on else 0.0, strength=self.strength)
+
+    def filled(self, below: Color) -> Color:
+        """Return the color of the liquid above a color; that color if there is none."""
+        if self.state.filled is None:
+            return below
+        return blend(below, LIQUID_COLOR[self.state.filled], self.strength)
 
     def liquid(self, radius_mm: float, z_mm: float, below: Color) -> tuple[Piece, ...]:
         """Return the liquid of a vessel, a disc; nothing if it is empty."""
         if self.state.filled is None:
             return ()
-        color = blend(below, LIQUID_COLOR[self.state.filled], self.strength)
         disc = lathe([(radius_mm, z_mm - 1.0), (radius_mm, z_mm)], 32)
-        return (Piece(disc, Appearance(color)),)
+        return (Piece(disc, Appearance(self.filled(below))),)
 
     def _over(self, surface: Appearance, overlay: Overlay, there: bool) -> Appearance:
         return surface.with_overlay(overlay if there else None, self.strength)
 
 
 Builder = Callable[[BuildInput], FixtureModel]
-
-
-def blend(a: Color, b: Color, share: float) -> Color:
-    """Interpolate between two colors."""
-    x, y, z = (p + (q - p) * share for p, q in zip(a, b, strict=True))
-    return x, y, z
 
 
 def rod(path: Sequence[Sequence[float]], radius: float | Sequence[float], n: int = 10) -> Solid:
@@ -175,15 +174,21 @@ def _grid_faces(rows: int, columns: int) -> np.ndarray:
 
 
 def arc3(
-    center: Sequence[float], radius: float, start_deg: float, end_deg: float, plane: str, n: int = 9
+    center: Sequence[float],
+    radius: float | Sequence[float],
+    start_deg: float,
+    end_deg: float,
+    plane: str,
+    n: int = 9,
 ) -> list[tuple[float, float, float]]:
-    """Return points of an arc in the ``xz``, ``yz`` or ``xy`` plane, mm."""
+    """Return points of an arc in the ``xz``, ``yz`` or ``xy`` plane, mm; two radii: an ellipse."""
+    wide, high = map(float, np.broadcast_to(radius, 2))
     i, j = ("xyz".index(plane[0]), "xyz".index(plane[1]))
     points = []
     for angle in np.radians(np.linspace(start_deg, end_deg, n)):
         point = list(map(float, center))
-        point[i] += radius * float(np.cos(angle))
-        point[j] += radius * float(np.sin(angle))
+        point[i] += wide * float(np.cos(angle))
+        point[j] += high * float(np.sin(angle))
         points.append((point[0], point[1], point[2]))
     return points
 
@@ -231,6 +236,12 @@ def hollow(
     shell = Solid(shell.patches, round_vessel(outer, inner, 8).parts)
     lining = revolved([*inner, (0.01, inner[-1][1])])
     return Piece(shell, outside), Piece(lining, inside)
+
+
+def standing(model: FixtureModel) -> FixtureModel:
+    """Move a model without joints onto its support."""
+    low = min(piece.solid.bounds()[0, 2] for piece in model.pieces)
+    return FixtureModel(*(replace(p, solid=p.solid.moved(z=-low)) for p in model.pieces))
 
 
 def scaled(model: FixtureModel, share: float) -> FixtureModel:

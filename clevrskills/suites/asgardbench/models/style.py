@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.suites.asgardbench.models.surfaces import Appearance, Color
+from clevrskills.suites.asgardbench.models.surfaces import Appearance, Color, blend
 
 Panel = Literal["shaker", "flat", "slats"]
 Handle = Literal["bar", "knob", "rail"]
@@ -30,6 +30,22 @@ class Style:
     fabric: Color  # sofas and cushions, sRGB
     panel: Panel = "shaker"  # construction of doors
     handle: Handle = "bar"
+
+    def surfaces(self) -> Mapping[str, Appearance]:
+        """Return the surfaces by name, with the fabrics of rugs, chairs and sofas."""
+        fabric, shade = self.fabric, (0.0, 0.0, 0.0)
+        pale, soft = blend(fabric, (1.0, 1.0, 0.96), 0.55), blend(fabric, (1.0, 1.0, 1.0), 0.12)
+        woven = {
+            "rug": (fabric, blend(fabric, shade, 0.2), 0.12),
+            "rug_pale": (pale, blend(pale, shade, 0.2), 0.12),
+            "cushion": (fabric, blend(fabric, shade, 0.25), 0.1),
+            "sofa": (fabric, _darker(fabric, 0.75), 0.12),
+            "sofa_soft": (soft, fabric, 0.12),
+        }
+        fabrics = {
+            name: Appearance(c, "fabric", second, size) for name, (c, second, size) in woven.items()
+        }
+        return {name: v for name, v in vars(self).items() if isinstance(v, Appearance)} | fabrics
 
 
 def _darker(color: Color, share: float = 0.6) -> Color:

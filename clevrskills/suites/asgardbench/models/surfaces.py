@@ -36,6 +36,12 @@ _OVERLAY_COLOR: dict[Overlay, Color] = {
 }
 
 
+def blend(a: Color, b: Color, share: float) -> Color:
+    """Interpolate between two colors."""
+    x, y, z = (p + (q - p) * share for p, q in zip(a, b, strict=True))
+    return x, y, z
+
+
 @dataclass(frozen=True)
 class Appearance:
     """Appearance of a piece of a model."""
@@ -70,12 +76,14 @@ STEEL = Appearance((0.66, 0.68, 0.71), gloss=0.75)
 BLACK = Appearance((0.09, 0.09, 0.10), gloss=0.15)
 HANDLE = Appearance((0.14, 0.10, 0.08), gloss=0.1)
 WOOD = Appearance((0.66, 0.45, 0.25), "wood", (0.42, 0.26, 0.13), 0.12)
+INTERIOR = Appearance((0.74, 0.66, 0.53), "wood", (0.62, 0.52, 0.38), 0.6)
 DARK_WOOD = Appearance((0.40, 0.26, 0.16), "wood", (0.24, 0.14, 0.08), 0.7)
 WHITE, ENAMEL = Appearance((0.95, 0.95, 0.94)), Appearance((0.93, 0.94, 0.94))
 LINING, GREY = Appearance((0.90, 0.94, 0.96)), Appearance((0.62, 0.64, 0.66))
 PORCELAIN, SHADE = Appearance((0.95, 0.95, 0.94), gloss=0.3), Appearance((0.10, 0.10, 0.11))
 SHARED = {
     **{"steel": STEEL, "black": BLACK, "handle": HANDLE, "wood": WOOD, "white": WHITE},
+    **{"dark_wood": DARK_WOOD, "interior": INTERIOR},
     **{"enamel": ENAMEL, "lining": LINING, "grey": GREY, "porcelain": PORCELAIN, "shade": SHADE},
 }
 """Surfaces of several models, by name."""
