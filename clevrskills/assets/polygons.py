@@ -42,7 +42,9 @@ def convex_pieces(points: np.ndarray, triangles: Sequence[Loop]) -> list[Loop]:
     Diagonals are removed, longest first, if the union of both sides is convex.
     """
     pieces = [list(triangle) for triangle in triangles]
-    for a, b in sorted(_diagonals(pieces), key=lambda edge: -_length(points, *edge)):
+    edges = {edge for piece in pieces for edge in _edges(piece)}
+    diagonals = [(a, b) for a, b in edges if a < b and (b, a) in edges]
+    for a, b in sorted(diagonals, key=lambda edge: -_length(points, *edge)):
         left = next(piece for piece in pieces if (a, b) in _edges(piece))
         right = next((piece for piece in pieces if (b, a) in _edges(piece)), left)
         merged = _merge(left, right, a, b)
@@ -115,11 +117,6 @@ def _is_free(points: np.ndarray, bridge: tuple[int, int], loops: Sequence[Loop])
 
 def _edges(loop: Loop) -> list[tuple[int, int]]:
     return list(zip(loop, loop[1:] + loop[:1], strict=True))
-
-
-def _diagonals(pieces: Sequence[Loop]) -> list[tuple[int, int]]:
-    edges = {edge for piece in pieces for edge in _edges(piece)}
-    return [(a, b) for a, b in edges if a < b and (b, a) in edges]
 
 
 def _merge(left: Loop, right: Loop, a: int, b: int) -> Loop:

@@ -163,7 +163,7 @@ def shape(
 
 @lru_cache(maxsize=512)
 def _build(name: str, size: tuple[float, float, float] | None, density: float | None) -> Shape:
-    item = _item(name)
+    item = catalogue().get(name) or fittings().get(name) or other_object(name)
     if item is None:
         raise UnknownNameError("shape", name, (*shape_names(), *other_objects()))
     if size is not None and (len(size) != 3 or min(size) <= 0):
@@ -190,10 +190,6 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
 def _solid(item: Item) -> Solid:
     """Return the solid of an item in its own unit, facing +x."""
     return item.build().turned("z", 90)  # builders assume a viewer at -y
-
-
-def _item(name: str) -> Item | None:
-    return catalogue().get(name) or fittings().get(name) or other_object(name)
 
 
 def _fault(shape: Shape) -> str:

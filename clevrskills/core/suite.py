@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -23,6 +23,8 @@ from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, errors_in
 
 __all__ = ["Suite", "TaskInfo", "load_suite", "register_envs"]
+
+Made = TypeVar("Made", bound=tuple[Any, ...])
 
 SUITES = {
     "clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite",
@@ -630,3 +632,33 @@ def path_of(suite: Suite) -> str:
 def building(task: str) -> contextlib.AbstractContextManager[None]:
     """Return a context that turns errors in making a task's environment into errors for users."""
     return errors_in(f"cannot build the environment of {task}")
+
+
+class KeptEnv(Generic[Made]):
+    """Environment that is kept while its config stays the same.
+
+    Args:
+        make: Function that returns the environment of a config, and what belongs to it.
+
+    Attributes:
+        config: Its config; ``None``: it must not be used again.
+    """
+
+    def __init__(self, make: Callable[[EnvConfig], Made]) -> None:
+        self._make = make
+        self._made: Made | None = None
+        self.config: EnvConfig | None = None
+
+    def __call__(self, config: EnvConfig) -> Made:
+        """Return the environment of a config, and what belongs to it.
+
+        Raises:
+            ClevrSkillsError: The environment cannot be built.
+        """
+        if self._made is None or config != self.config:
+            if self._made is not None:
+                self._made[0].close()
+                self._made = None
+            with building(config.task):
+                self._made, self.config = self._make(config), config
+        return self._made

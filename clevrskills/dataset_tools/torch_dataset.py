@@ -81,7 +81,8 @@ class DatasetReader(WindowReader[DatasetTable]):
         episode = Episode(self.paths[number])
         columns, prompt = episode.steps, episode.prompt
         images = episode.prompt_images() if self._prompt_images else {}
-        measured = [_floats(episode.proprioception(name)) for name in self._proprioception]
+        read = map(episode.proprioception, self._proprioception)  # numbers, flags or vectors
+        measured = [values.astype(np.float32).reshape(len(values), -1) for values in read]
         stops = np.cumsum([values.shape[1] for values in measured])
         nothing = np.empty((len(columns) + 1, 0), np.float32)
         return DatasetTable(
@@ -255,8 +256,3 @@ def _kept(dataset: Dataset) -> np.ndarray:
     """Return the flat indices of steps outside failed attempts."""
     failed = [Episode(episode.path).unlearned for episode in dataset]
     return np.flatnonzero(~np.concatenate(failed))
-
-
-def _floats(values: np.ndarray) -> np.ndarray:
-    """Return (N, k) float32, also of numbers and flags."""
-    return values.astype(np.float32).reshape(len(values), -1)

@@ -160,7 +160,9 @@ class LeRobotPolicy:
 
     def _shown(self, inputs: Mapping[str, tuple[int, ...]], suite: Suite) -> dict[str, Any]:
         """Return the observation options of the checkpoint."""
-        cameras, renames = all_cameras(suite), _renames(self._preprocess)
+        cameras, renames = all_cameras(suite), dict[str, str]()
+        for step in self._preprocess.steps:
+            renames |= getattr(step, "rename_map", {})
         ours = {renames.get(f"{IMAGES}{name}", f"{IMAGES}{name}"): name for name in cameras}
         names = [name for name in inputs if not name.startswith(EMPTY_CAMERA)]
         asked = [name for name in names if name.startswith(IMAGES)]
@@ -258,12 +260,6 @@ def trained_on(folder: Path) -> Mapping[str, Any]:
         return {}
     found: Mapping[str, Any] = read_json(info)
     return found
-
-
-def _renames(preprocess: Any) -> Mapping[str, str]:
-    """Return the renamed observations of a preprocessor."""
-    maps = [step.rename_map for step in preprocess.steps if hasattr(step, "rename_map")]
-    return {ours: name for names in maps for ours, name in names.items()}
 
 
 def _acts_ahead(config: Any, preprocess: Any) -> bool:

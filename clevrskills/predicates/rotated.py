@@ -68,13 +68,9 @@ class Rotated(AtPose):
         return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
 
     def phrases(self, env: int = 0) -> Mapping[str, str]:
-        return {"turn": turn_in_words(float(self.angle_rad[env]))}
+        angle_rad = float(self.angle_rad[env])
+        direction = "anti-clockwise" if angle_rad > 0 else "clockwise"
+        return {"turn": f"{round(abs(degrees(angle_rad)))} degrees {direction}"}
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Rotate {world.mention(env, self.object)[0]} {self.phrases(env)['turn']}"
-
-
-def turn_in_words(angle_rad: float) -> str:
-    """Describe a rotation about world z, e.g. ``30 degrees clockwise`` for -30 degrees."""
-    direction = "anti-clockwise" if angle_rad > 0 else "clockwise"
-    return f"{round(abs(degrees(angle_rad)))} degrees {direction}"

@@ -62,9 +62,10 @@ class Wire(ABC):
     def open(self) -> None:
         """Open a new connection."""
 
-    @abstractmethod
     def send(self, message: bytes) -> None:
         """Send a message."""
+        with self._errors():
+            self._connected().send(message)
 
     @abstractmethod
     def receive(self) -> bytes | str:
@@ -143,10 +144,6 @@ class WebSocketWire(Wire):
         with contextlib.suppress(OSError):  # it may be closed already, with a message left to read
             # the timeout also applies to sending
             self._connection.socket.settimeout(self._timeout_s)
-
-    def send(self, message: bytes) -> None:
-        with self._errors():
-            self._connected().send(message)
 
     def receive(self) -> bytes | str:
         with self._errors():

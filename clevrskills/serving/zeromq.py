@@ -44,10 +44,6 @@ class ZeroMQWire(Wire):
         opened.connect(self._address)
         self._connection = opened
 
-    def send(self, message: bytes) -> None:
-        with self._errors():
-            self._connected().send(message)
-
     def receive(self) -> bytes:
         with self._errors():
             message: bytes = self._connected().recv()

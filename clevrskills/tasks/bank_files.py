@@ -57,14 +57,9 @@ def _bank(where: str, table: Mapping[str, Any]) -> WordingSet:
     for name, part in parts.items():
         check_table(f"{where}.{name}", part, _SENTENCES, optional=STYLES)
         texts |= {f"{where}.{name}.{style}": text for style, text in part.items()}
-    for entry, text in texts.items():
-        check_slots(entry, text, [*leaves, *table.get("slots", [])], FORMS, _goal_words())
-    sentences = {name: Sentences(**part) for name, part in parts.items()}
-    return WordingSet(table["paper"], **sentences, leaves=leaves)
-
-
-def _goal_words() -> set[str]:
-    """Return the goal words of all predicate types and the words of counts."""
     words = {*NUMBERS, *chain(*COUNTS.values())}
     words.update(word for predicate in PREDICATES.values() for word in predicate.goal_words)
-    return words
+    for entry, text in texts.items():
+        check_slots(entry, text, [*leaves, *table.get("slots", [])], FORMS, words)
+    sentences = {name: Sentences(**part) for name, part in parts.items()}
+    return WordingSet(table["paper"], **sentences, leaves=leaves)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clevrskills.core.suite import all_views, image_views, load_suite, perturbed, suite_of
+from clevrskills.core.suite import KeptEnv, all_views, image_views, load_suite, perturbed, suite_of
 from clevrskills.jobs.arguments import WorkerArgs, check_least
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.options import Positional
@@ -16,11 +16,8 @@ from clevrskills.jobs.pool import InlinePool, Pool, TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 
 if TYPE_CHECKING:
-    from clevrskills.core.env import Env
-    from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.check.fault import DatasetFault
-    from clevrskills.dataset_tools.dataset import Episode
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import Attempt
     from clevrskills.dataset_tools.standard import Standard
@@ -155,8 +152,7 @@ class Checker:
         self._standard = standard
         kinds = all_views(suite) if header.views else {}
         self._images = tuple(name for name in header.views if kinds.get(name) == "image")
-        self._config: EnvConfig | None = None
-        self._env: Env | None = None
+        self._kept = KeptEnv(lambda config: (suite.make(replace(config, cameras=self._images)),))
 
     def __call__(self, job: Job) -> list[DatasetFault]:
         """Return the faults of an episode.
@@ -194,7 +190,8 @@ class Checker:
         from clevrskills.solvers.requirements import planner_obstacle
 
         episode = Episode(path)
-        env, info = self._environment(episode), episode.info
+        info = episode.info
+        (env,) = self._kept(self._header.config(info["task"], info["split"]))
         try:
             if interface := self._header.interface:
                 planner = info["versions"]["planner"]
@@ -214,16 +211,6 @@ class Checker:
         except Exception as error:  # the simulator raises many types
             return [DatasetFault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
         return [] if report else [DatasetFault(episode.id, STATES_FILE, f"replay: {report}")]
-
-    def _environment(self, episode: Episode) -> Env:
-        config = self._header.config(episode.info["task"], episode.info["split"])
-        config = replace(config, cameras=self._images)
-        if self._env is None or config != self._config:
-            if self._env is not None:
-                self._env.close()
-            self._env = self._suite.make(config)
-            self._config = config
-        return self._env
 
 
 def _do(

@@ -12,10 +12,10 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import (
     NO_ROBOT,
     EpisodeOracle,
+    KeptEnv,
     MomentRenderer,
     Suite,
     all_views,
-    building,
     find_interface,
     make_renderer,
     perturbed,
@@ -54,8 +54,7 @@ class GenerateWorker:
         self._interface = (
             find_interface(suite, header.interface) if header.in_turns else step_interface(suite)
         )
-        self._config: EnvConfig | None = None
-        self._made: tuple[Env, EpisodeOracle, MomentRenderer | None] | None = None
+        self._kept = KeptEnv(self._make)
 
     def __call__(self, attempt: Attempt) -> Attempt:
         """Roll out one seed, and keep the episode if it succeeds or exists already.
@@ -67,7 +66,7 @@ class GenerateWorker:
         if has_episode(final):
             return self._adopt(attempt, final)
         config = self._header.config(attempt.task, attempt.split)
-        env, oracle, film = self._prepare(config)
+        env, oracle, film = self._kept(config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         start = self._start(attempt)
         drawn_s = time.process_time() - cpu_s
@@ -88,7 +87,7 @@ class GenerateWorker:
             except StorageError:
                 raise
             except Exception as error:
-                self._config = None  # do not reuse the environment
+                self._kept.config = None  # do not reuse the environment
                 kind, reason = "crash", one_line(error)
                 steps, total_reward, times_s = len(recorder), 0.0, {}
         files = {} if kind else file_hashes(final)
@@ -145,17 +144,9 @@ class GenerateWorker:
             files=file_hashes(path),
         )
 
-    def _prepare(self, config: EnvConfig) -> tuple[Env, EpisodeOracle, MomentRenderer | None]:
-        if self._made is None or config != self._config:
-            if self._made is not None:
-                self._made[0].close()
-                self._made = None
-            with building(config.task):
-                env = self._suite.make(replace(config, cameras=self._images))
-                oracle = self._suite.oracle(env, self._interface)
-                self._made = env, oracle, make_renderer(self._suite, config)
-            self._config = config
-        return self._made
+    def _make(self, config: EnvConfig) -> tuple[Env, EpisodeOracle, MomentRenderer | None]:
+        env = self._suite.make(replace(config, cameras=self._images))
+        return env, self._suite.oracle(env, self._interface), make_renderer(self._suite, config)
 
 
 def make_worker(

@@ -13,7 +13,7 @@ import torch
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE, episode_id
-from clevrskills.core.suite import MomentRenderer, Suite, building, make_renderer
+from clevrskills.core.suite import KeptEnv, MomentRenderer, Suite, make_renderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.record.camera_tracks import write_images
 from clevrskills.dataset_tools.scenes.drawing import EpisodeDrawing, ImageStore
@@ -61,7 +61,7 @@ class SceneWorker:
         torch.set_num_threads(1)
         self._root, self._suite, self._config = root, suite, config
         self._demonstrations = demonstrations
-        self._made: tuple[Any, MomentRenderer] | None = None
+        self._kept = KeptEnv(self._make)
         self._stores: dict[Setting, ImageStore] = {}
 
     def __call__(self, part: ScenePart) -> DrawnPart:
@@ -73,7 +73,7 @@ class SceneWorker:
         cpu_s = time.process_time()
         if (self._root / part.id).is_dir():  # of a worker that died before it reported
             return DrawnPart(0, 0.0)
-        env, film = self._prepare(part)
+        env, film = self._kept(replace(self._config, task=part.task, split=part.split))
         drawings = [self._draw(part, seed, env, film) for seed in part.seeds]
         scenes = [row for drawing in drawings for row in drawing.scenes]
         images = {name: image for each in drawings for name, image in each.images.items()}
@@ -85,17 +85,11 @@ class SceneWorker:
         trim_heap()
         return DrawnPart(len(scenes), time.process_time() - cpu_s)
 
-    def _prepare(self, part: ScenePart) -> tuple[Any, MomentRenderer]:
-        config = replace(self._config, task=part.task, split=part.split)
-        if self._made is None or config != self._config:
-            if self._made is not None:
-                self._made[0].close()
-            with building(part.task):
-                env = self._suite.make(replace(config, cameras=()))
-                film = make_renderer(self._suite, config)
-            assert film is not None, "there is a camera"
-            self._made, self._config = (env, film), config
-        return self._made
+    def _make(self, config: EnvConfig) -> tuple[Any, MomentRenderer]:
+        env = self._suite.make(replace(config, cameras=()))
+        film = make_renderer(self._suite, config)
+        assert film is not None, "there is a camera"
+        return env, film
 
     def _draw(self, part: ScenePart, seed: int, env: Any, film: MomentRenderer) -> EpisodeDrawing:
         """Render the scenes of an episode, or of its first substitute that can be drawn."""

@@ -41,18 +41,18 @@ def judge(
     """
     parts = {name: [tasks[key] for key in keys] for name, keys in numbers.items()}
     parts = {name: some for name, some in parts.items() if len(some) < len(tasks)}
-    p = {
-        name: excess_p(strata)
+    counts = {
+        name: [
+            (of.claimed.count(SOLVED), len(of.claimed), sum(of.fresh), len(of.fresh))
+            for of in some
+            if of.fresh
+        ]
         for name, some in {"all": tasks.values(), **parts}.items()
-        if (strata := [_stratum(of) for of in some if of.fresh])
     }
+    p = {name: excess_p(strata) for name, strata in counts.items() if strata}
     levels = dict.fromkeys(parts, LEVEL / 2 / max(1, len(parts)))
     levels["all"] = LEVEL / 2 if parts else LEVEL
     return p, [name for name, value in p.items() if value < levels[name]]
-
-
-def _stratum(of: Outcomes) -> tuple[int, int, int, int]:
-    return of.claimed.count(SOLVED), len(of.claimed), sum(of.fresh), len(of.fresh)
 
 
 def excess_p(strata: Iterable[tuple[int, int, int, int]]) -> float:

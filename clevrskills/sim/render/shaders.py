@@ -138,11 +138,6 @@ def _edited(shaders: Mapping[str, str], edits: _Edits) -> dict[str, str]:
     return edited
 
 
-def _read_shaders(root: Path) -> dict[str, str]:
-    files = [file for pack in (STOCK_PACK, "common") for file in sorted((root / pack).iterdir())]
-    return {f"{file.parent.name}/{file.name}": file.read_text(encoding="utf-8") for file in files}
-
-
 def _shader_root() -> Path:
     """Return the directory of SAPIEN's shader packs."""
     return Path(sapien.__file__).parent / "vulkan_shader"
@@ -155,7 +150,11 @@ def _digest(files: Mapping[str, str]) -> str:
 def _files(look: str, geometry: bool, numbers: bool = False) -> dict[str, str]:
     """Return the contents of the files of a pack, see :func:`shader_pack`."""
     try:
-        files = _read_shaders(_shader_root())
+        files = {
+            f"{pack}/{file.name}": file.read_text(encoding="utf-8")
+            for pack in (STOCK_PACK, "common")
+            for file in sorted((_shader_root() / pack).iterdir())
+        }
     except OSError as error:
         raise ClevrSkillsError(
             f"cannot read SAPIEN's shaders in {_shader_root()} ({error.strerror}); reinstall sapien"

@@ -59,7 +59,9 @@ class CollisionChecker:
         poses = np.array([pose for _, pose in boxes.values()]).reshape(count, 7)
         held_size = np.zeros(3) if held is None else held[0]
         if held is not None:
-            self._chain.local[-1] = self._grip @ _translation(held[1])
+            moved = np.eye(4)
+            moved[:3, 3] = held[1]
+            self._chain.local[-1] = self._grip @ moved
         self._names = [*self._owners, *boxes]
         self._half[arm - 1] = held_size / 2
         self._half = np.concatenate((self._half[:arm], sizes / 2))
@@ -151,13 +153,6 @@ def _matrix(placed: Primitive | Joint) -> np.ndarray:
     matrix = np.eye(4)
     matrix[:3, :3] = Rotation.from_euler("xyz", placed.rpy_rad).as_matrix()
     matrix[:3, 3] = placed.xyz_m
-    return matrix
-
-
-def _translation(xyz_m: np.ndarray) -> np.ndarray:
-    """Return the transform (4, 4) of a translation (3,)."""
-    matrix = np.eye(4)
-    matrix[:3, 3] = xyz_m
     return matrix
 
 

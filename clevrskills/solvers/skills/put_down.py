@@ -34,15 +34,11 @@ retreat."""
 def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
     """Put the held body down at the first reachable pose, and retreat."""
     body = arm.held
-    target = reachable_place(arm, body, arm.grip(body), poses)
+    near = arm.controller.target_qpos
+    target, _ = next(_reachable_places(arm, body, arm.grip(body), poses, near), (None, near))
     if target is None:
         raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
     yield from place_at(arm, body, target)
-
-
-def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
-    """Return the first reachable pose of a gripped body, if any."""
-    return next(_reachable_places(arm, body, grip, poses, arm.controller.target_qpos), (None,))[0]
 
 
 def nearest_place(

@@ -128,7 +128,9 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
         kinds = list(product(*_WALKS[set_name]))
         c1, k = kinds[number % len(kinds)]
         start, goal = _walked(size, k, c1, generator)
-    return finished(size, _geoms(set_name, k, generator), start, goal, generator)
+    pairs = list(product(*palette(set_name)))
+    geoms = [pairs[index] for index in generator.permutation(len(pairs))[:k]]
+    return finished(size, geoms, start, goal, generator)
 
 
 def arm_board(split: str, number: int) -> int | None:
@@ -157,11 +159,6 @@ def finished(
         valid.append((piece, direction))
     every = generator.integers((len(geoms), 4), size=(RANDOM_MOVES, 2))
     return Puzzle(size, geoms, start, goal, optimal, valid, [(int(a), int(b)) for a, b in every])
-
-
-def _geoms(set_name: str, count: int, generator: np.random.Generator) -> list[Geom]:
-    pairs = list(product(*palette(set_name)))
-    return [pairs[k] for k in generator.permutation(len(pairs))[:count]]
 
 
 def _placed(size: int, k: int, generator: np.random.Generator) -> State:
