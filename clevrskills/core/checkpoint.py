@@ -1,15 +1,7 @@
 """Checkpoint: a folder of weights (safetensors) and settings (JSON), nothing that runs.
 
-::
-
-    DIR/config.json             policy, configuration, observations, actions and origin
-    DIR/model.safetensors       weights
-    DIR/optimizer.safetensors   optimizer state; absent in the final checkpoint of a run
-    DIR/tokenizer/              and other files that a policy adds
-
-A training run keeps its latest checkpoints in ``RUN/checkpoints/<steps>/``. The zoo, a distribution
-of its own, holds those of the published policies as ``zoo/NAME``. Imitation and reinforcement
-learning share this format. Writing is not atomic; callers take care of that.
+Imitation and reinforcement learning share this format. The optimizer's state is absent in the final
+checkpoint of a run. Writing is not atomic; callers take care of that.
 """
 
 from __future__ import annotations

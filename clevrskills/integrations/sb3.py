@@ -1,15 +1,4 @@
-"""Vector environments for Stable-Baselines3 (extra ``rl-adapters``).
-
-Example::
-
-    from stable_baselines3 import PPO
-    from clevrskills.integrations.sb3 import SB3VecEnv
-    from clevrskills.vector import make_vec
-
-    PPO("MlpPolicy", SB3VecEnv(make_vec("trace", num_envs=16))).learn(500_000)
-
-Images need ``MultiInputPolicy``.
-"""
+"""Vector environments for Stable-Baselines3 (extra ``rl-adapters``); images need ``MultiInputPolicy``."""
 
 import time
 from typing import Any

@@ -1,15 +1,5 @@
 """Vector environments for skrl (extra ``rl-adapters``).
 
-Example::
-
-    from skrl.agents.torch.ppo import PPO
-    from clevrskills.integrations.skrl import FinalObservations, SkrlEnv
-    from clevrskills.vector import make_vec
-
-    class Learner(FinalObservations, PPO): ...
-
-    envs = SkrlEnv(make_vec("trace", num_envs=16))
-
 Images and state are flattened together, as skrl's models expect.
 """
 

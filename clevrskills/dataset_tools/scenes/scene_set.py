@@ -1,12 +1,5 @@
 """Scene sets: labeled images of single states with prompt and next subgoal; layout and reader.
 
-::
-
-    scenes = SceneSet("scenes/train")
-    for scene in scenes.scenes:
-        image = scenes.pixels(scene.image)  # (H, W, 3) uint8
-        print(scene.episode.plain, scene.episode.keys[scene.subgoal.object], scene.boxes)
-
 A folder has a header, ``scenes.json``, and for each part of a task ``<task>/<split>_<seed>`` with
 three tables: episodes, scenes and images. Bodies that look alike share one image.
 """
