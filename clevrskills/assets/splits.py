@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from clevrskills.assets.plugins import other_object, other_objects
+from clevrskills.assets.tables import read_toml
 from clevrskills.errors import UnknownNameError
 
 KINDS = ("base", "top", "random", "primitive")
@@ -53,77 +55,15 @@ class Pools:
         return self.texture_2 + self.texture_2_dark
 
 
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
-def _dark(text: str) -> tuple[str, ...]:
-    return tuple(f"dark {name}" for name in _list(text))
-
-
-_TRAIN = Pools(
-    base=_list(
-        "bowl, plate, tray, casserole, cutting board, book, cake stand, block, disc, pentagon, "
-        "octagon, plus, flower"
-    ),
-    top=_list(
-        "block, disc, pentagon, octagon, plus, flower, letter A, letter E, letter H, letter K, "
-        "letter L, letter M, letter N, letter O, letter R, letter T, soup can, mustard bottle, "
-        "gift box, cracker box, matchbox, sponge, dice, puzzle cube, domino, arrow, moon, ring, "
-        "mug"
-    ),
-    random=_list(
-        "apple, banana, pear, ball, padlock, marker, wrench, hammer, screwdriver, clamp, key"
-    ),
-    primitive=_list("cube, cylinder, triangle, hexagon"),
-    texture_1=_list(
-        "black paisley, black white polka dot, checkerboard, cyan, green blue polka dot, "
-        "green blue stripe, green paisley, green swirl, purple paisley, red, red purple stripe, "
-        "red swirl, red yellow stripe, tiled, white, wooden, yellow, yellow green stripe, "
-        "yellow paisley, yellow swirl"
-    ),
-    texture_1_dark=_dark(
-        "green blue polka dot, green swirl, red purple stripe, red swirl, red yellow stripe, "
-        "yellow swirl, green purple stripe, green blue stripe"
-    ),
-    texture_2=_list(
-        "black, blue, blue purple polka dot, blue purple stripe, blue swirl, brick, granite, "
-        "green, green purple stripe, grey, plastic, purple, red blue stripe, "
-        "red green polka dot, red green stripe, red purple polka dot, red yellow polka dot, "
-        "tiger, yellow blue polka dot, yellow green polka dot, yellow purple polka dot"
-    ),
-    texture_2_dark=_dark(
-        "blue purple polka dot, blue purple stripe, blue swirl, red blue stripe, "
-        "red green polka dot, red green stripe, red purple polka dot, red yellow polka dot, "
-        "yellow green stripe, yellow blue polka dot, yellow green polka dot, "
-        "yellow purple polka dot"
-    ),
-)
-
-_TEST = Pools(
-    base=_list("foam brick, oval dish, heart, diamond, frying pan, stool, hat"),
-    top=_list("tuna can, letter G, letter S, letter V, kettle, toy car, camera, anvil"),
-    random=_list("lemon, mushroom, scissors, spatula, bell, fish, bone, airplane"),
-    primitive=_list("star, clover, trapezoid, raindrop, crown, leaf, candy"),
-    texture_1=_list("blue paisley, magma, red blue polka dot, swirl, yellow blue stripe"),
-    texture_1_dark=_dark("red blue polka dot, yellow blue stripe"),
-    texture_2=_list(
-        "green purple polka dot, rainbow, red paisley, purple swirl, yellow purple stripe"
-    ),
-    texture_2_dark=_dark("green purple polka dot, purple swirl, yellow purple stripe"),
-)
-
-_PAPER_TEST = replace(
-    _TEST,
-    base=_list("foam brick, oval dish, heart, diamond"),
-    top=_list("tuna can, letter G, letter S, letter V"),
-    random=_list("lemon, mushroom, scissors, spatula, bell"),
-    primitive=_list("star"),
-)
+_POOLS = {
+    name: {kind: tuple(names) for kind, names in pools.items()}
+    for name, pools in read_toml(Path(__file__).with_suffix(".toml")).items()
+}
+_TRAIN, _TEST = Pools(**_POOLS["train"]), Pools(**_POOLS["test"])
+_PAPER_TEST = replace(_TEST, **_POOLS["paper_test"])
 _ROLES = replace(
     _TRAIN,
-    base=_list("soup can, gift box, cracker box, matchbox, sponge, puzzle cube"),
-    primitive=(),
+    **_POOLS["roles"],
     texture_1=_TRAIN.texture_2,
     texture_1_dark=_TRAIN.texture_2_dark,
     texture_2=_TRAIN.texture_1,

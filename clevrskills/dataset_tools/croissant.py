@@ -11,157 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clevrskills.assets.tables import read_toml
 from clevrskills.dataset_tools.layout import EPISODES_FILE, STEPS_FILE, TURNS_FILE, Header
 from clevrskills.jobs.files import to_json
 
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-_TEXT, _WHOLE, _REAL, _FLAG = "sc:Text", "sc:Integer", "sc:Float", "sc:Boolean"
 Columns = Mapping[str, tuple[str, str]]
 """Type and meaning of columns, by name."""
-_OWNER: Columns = {
-    "episode": (_TEXT, "name of the episode, also its directory"),
-    "task": (_TEXT, "key of the task"),
-    "split": (_TEXT, "name of the split"),
-    "seed": (_WHOLE, "seed of the episode"),
-}
-_EPISODES: Columns = {
-    **_OWNER,
-    "level": (_TEXT, "level of the task"),
-    "steps": (_WHOLE, "number of control steps, or of turns"),
-    "return": (_REAL, "sum of the rewards"),
-    "bytes": (_WHOLE, "size of its files"),
-}
-_STEPS: Columns = {
-    **_OWNER,
-    "step": (_WHOLE, "number of the control step"),
-    "reward": (_REAL, "reward of the state after it, on the published scale"),
-    "progress": (_REAL, "progress of that state, 0 to 1"),
-    "success": (_FLAG, "whether the goal holds in that state"),
-    "subtask": (_TEXT, "current subgoal, in words"),
-    "instruction": (_TEXT, "instruction for the arm, in words"),
-    "predicate": (_TEXT, "kind of the subgoal"),
-    "skill": (_TEXT, "skill that solves it"),
-    "failed": (_FLAG, "whether the step belongs to a failed attempt"),
-}
-_TURNS: Columns = {
-    **_OWNER,
-    "turn": (_WHOLE, "number of the turn"),
-    "action": (_TEXT, "the command"),
-    "ok": (_FLAG, "whether the command succeeded"),
-    "code": (_TEXT, "outcome code"),
-    "message": (_TEXT, "outcome in words"),
-    "reward": (_REAL, "reward of the turn"),
-    "progress": (_REAL, "progress of the state after it, 0 to 1"),
-    "success": (_FLAG, "whether the goal holds in that state"),
-    "state": (_TEXT, "state before the turn, as JSON"),
-    "texts": (_TEXT, "text views before the turn, as JSON"),
-}
-FRAMES: Columns = {
-    "episode_index": (_WHOLE, "number of the episode"),
-    "frame_index": (_WHOLE, "number of the frame within the episode"),
-    "timestamp": (_REAL, "time since the start of the episode in seconds"),
-    "task_index": (_WHOLE, "index of the sentence of the task"),
-    "subtask_index": (_WHOLE, "index of the sentence of the subgoal"),
-    "next.reward": (_REAL, "reward of the state after the action, on the published scale"),
-    "next.progress": (_REAL, "progress of that state, 0 to 1"),
-    "next.success": (_FLAG, "whether the goal holds in that state"),
-    "label.instruction": (_TEXT, "instruction for the arm, in words"),
-    "label.failed": (_FLAG, "whether the step belongs to a failed attempt"),
-}
+_DATA = read_toml(Path(__file__).with_suffix(".toml"))
+_CONTEXT, _RAI, _RAI_TURNS = _DATA["context"], _DATA["rai"], _DATA["rai_turns"]
+_EPISODES, _STEPS, _TURNS = (
+    _DATA["owner"] | _DATA[name] for name in ("episodes", "steps", "turns")
+)
+FRAMES: Columns = _DATA["frames"]
 """Columns of a LeRobot dataset."""
-SOURCES: Columns = {
-    "episode_index": (_WHOLE, "number of the episode"),
-    "length": (_WHOLE, "number of frames"),
-    "source": (_TEXT, "name of the episode in the dataset that was exported"),
-}
+SOURCES: Columns = _DATA["sources"]
 """Columns of the episodes of a LeRobot dataset, from version 3 on."""
-_RAI_TURNS = {
-    "rai:dataCollection": (
-        "Simulated: a solver, which reads the state, solved episodes drawn from seeds. No person "
-        "took part."
-    ),
-    "rai:dataUseCases": "Fine-tuning and testing of agents that plan in words.",
-    "rai:dataLimitations": (
-        "Small worlds of symbols with one solver's demonstrations; success in them says little of "
-        "other worlds."
-    ),
-}
-_RAI = {
-    "rai:dataCollection": (
-        "Simulated: a scripted oracle, which reads the state of the simulation, solved scenes "
-        "drawn from seeds. No person took part."
-    ),
-    "rai:dataCollectionType": ["Software Collection"],
-    "rai:dataCollectionMissingData": (
-        "None; starts on which the oracle failed stand in the manifest with the reason."
-    ),
-    "rai:dataCollectionRawData": (
-        "All states of the simulation are kept in the native format; images can be drawn again."
-    ),
-    "rai:dataPreprocessingProtocol": ["Videos are H.264 (lossy); all numbers are as simulated."],
-    "rai:machineAnnotationTools": ["clevrskills"],
-    "rai:dataSocialImpact": (
-        "Lowers the cost of comparing robot policies. A good score does not make a robot safe."
-    ),
-    "rai:dataUseCases": (
-        "Imitation and offline reinforcement learning; vision-language-action policies; studies of "
-        "compositional generalization."
-    ),
-    "rai:dataLimitations": (
-        "Simulation of one table, a suction gripper and rigid bodies; demonstrations of one "
-        "scripted oracle; no correlation with real robots is known. Not for judging the safety of "
-        "a robot."
-    ),
-    "rai:dataBiases": (
-        "Solved episodes only; starts on which the oracle failed are replaced by others, which the "
-        "manifest names. All sentences are English and written by the developers."
-    ),
-    "rai:personalSensitiveInformation": "None: there are no people in it.",
-    "rai:dataAnnotationProtocol": (
-        "Labels follow from the simulation and the goal tree of the task; no person annotated."
-    ),
-    "rai:dataReleaseMaintenancePlan": (
-        "It can be made again, bit for bit, by the version of the package that dataset.json names. "
-        "A dataset that was published never changes: corrections get a new version."
-    ),
-}
 _PARQUET = {"encodingFormat": "application/x-parquet"}
 
 

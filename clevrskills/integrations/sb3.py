@@ -1,4 +1,7 @@
-"""Vector environments for Stable-Baselines3 (extra ``rl-adapters``); images need ``MultiInputPolicy``."""
+"""Vector environments for Stable-Baselines3 (extra ``rl-adapters``).
+
+Images need ``MultiInputPolicy``.
+"""
 
 import time
 from typing import Any

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from clevrskills.assets.tables import read_toml
 from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.statistics import Estimate
 
@@ -58,63 +60,12 @@ _COLUMNS = {
     ),
     5: (("L0", "trained", "train"), ("L1", "zero-shot", "train"), ("L2", "zero-shot", "train")),
 }
-# By table and model, for each column: success in percent, average reward, reward per step.
-_Entry = tuple[float, float, float]
-_NUMBERS: dict[int, dict[str, tuple[_Entry, ...]]] = {
-    2: {
-        "Oracle": ((100.0, 320.00, 3.06), (100.0, 175.83, 3.06)),
-        "JAT": ((23.75, 262.92, 2.29), (24.16, 276.86, 2.42)),
-        "RoboFlamingo": ((35.41, 341.61, 2.53), (27.91, 175.07, 1.78)),
-        "Octo": ((34.16, 207.90, 1.89), (26.25, 123.85, 1.77)),
-        "StreamRoboLM (OPT)": ((62.91, 223.84, 2.74), (41.66, 329.69, 2.87)),
-        "StreamRoboLM (Llama 3)": ((62.50, 198.94, 2.65), (55.41, 215.52, 2.65)),
-    },
-    3: {
-        "Oracle": (
-            (100.0, 1027, 5.59),
-            (100.0, 1027, 5.59),
-            (100.0, 2583, 9.12),
-            (100.0, 2583, 9.12),
-        ),
-        "JAT": ((0.0, 199, 0.87), (0.60, 375, 1.08), (0.83, 1344, 2.15), (0.0, 1461, 2.33)),
-        "RoboFlamingo": (
-            (0.0, 268, 0.79),
-            (1.00, 452, 1.29),
-            (0.0, 1420, 2.28),
-            (1.66, 1493, 2.39),
-        ),
-        "Octo": ((0.33, 326, 0.94), (5.00, 469, 1.45), (0.83, 1040, 1.80), (5.83, 2106, 3.53)),
-        "StreamRoboLM (OPT)": (
-            (0.0, 248, 1.06),
-            (3.33, 449, 1.36),
-            (0.0, 757, 1.19),
-            (4.16, 1047, 1.71),
-        ),
-        "StreamRoboLM (Llama 3)": (
-            (0.0, 352, 1.01),
-            (3.33, 497, 1.44),
-            (0.0, 1163, 1.81),
-            (3.33, 1566, 2.57),
-        ),
-    },
-    5: {
-        "Oracle": ((100.0, 320.00, 3.06), (100.0, 1027.00, 5.59), (100.0, 2583.00, 9.12)),
-        "JAT": ((32.5, 296.17, 2.68), (0.0, 321.60, 0.98), (0.0, 1317.61, 2.04)),
-        "RoboFlamingo": ((57.5, 229.30, 2.98), (0.0, 334.55, 1.01), (0.0, 1047.42, 1.60)),
-        "Octo": ((41.0, 266.99, 2.64), (0.4, 310.08, 0.97), (0.0, 410.19, 0.78)),
-        "StreamRoboLM (OPT)": ((56.0, 229.50, 2.85), (0.0, 381.78, 1.12), (0.0, 1336.24, 2.00)),
-        "StreamRoboLM (Llama 3)": (
-            (58.5, 242.19, 3.05),
-            (0.0, 353.85, 1.04),
-            (0.0, 1181.35, 1.83),
-        ),
-    },
-}  # fmt: skip
 
 
 def published() -> Iterator[PublishedResult]:
     """Yield every entry of the three tables."""
-    for table, models in _NUMBERS.items():
+    for number, models in read_toml(Path(__file__).with_suffix(".toml")).items():
+        table = int(number)
         prompt = "language" if table == 5 else "multimodal"
         for model, entries in models.items():
             for (level, setting, split), entry in zip(_COLUMNS[table], entries, strict=True):
