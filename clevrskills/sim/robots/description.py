@@ -13,7 +13,7 @@ from clevrskills.assets.tables import read_toml
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.cache import cached_directory
-from clevrskills.sim.robots import gripper, panda, ur5e
+from clevrskills.sim.robots import gripper, panda
 from clevrskills.sim.robots.geometry import (
     BoxGeometry,
     Cylinder,
@@ -173,16 +173,10 @@ ROBOTS = {
         name="ur5e",
         reach_m=0.91,
         joint_names=tuple(f"joint{i}" for i in range(1, 7)),
-        neutral_qpos=ur5e.NEUTRAL_QPOS,
         base_position=(-0.60, 0.0, 0.0),
         start_position=(-0.13, 0.0, 0.40),
-        cup_centers=gripper.CUP_CENTERS_M,
-        cup_radius=ur5e.GRIPPER.cup_radius_m,
-        cup_tip_z=ur5e.GRIPPER.cup_tip_z_m,
-        links=ur5e.LINKS,
-        joints=ur5e.JOINTS,
-        disabled_pairs=ur5e.DISABLED_PAIRS,
-        visuals=partial(gripper.write_arm_visuals, "ur5e", ur5e.GRIPPER),
+        **_read_arm("ur5e", _GRIPPER),
+        visuals=partial(gripper.write_arm_visuals, "ur5e", _GRIPPER),
         stiffness=20000.0,
         damping=400.0,
     ),
