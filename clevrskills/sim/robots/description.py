@@ -138,6 +138,7 @@ def _read_arm(name: str, size: gripper.GripperDimensions, yaw_rad: float = 0.0) 
     links = [Link(link, inertia, solids.get(link, ())) for link, inertia in inertias.items()]
     joints = [Joint(joint, **values(row)) for joint, row in data["joints"].items()]
     return {
+        "joint_names": tuple(joint.name for joint in joints if joint.kind == "revolute"),
         "neutral_qpos": tuple(data["neutral_rad"]),
         "links": (*links, *gripper.gripper_links(size)),
         "joints": (*joints, *gripper.gripper_joints(size, links[-1].name, yaw_rad)),
@@ -153,7 +154,6 @@ ROBOTS = {
     "xarm6": RobotDescription(
         name="xarm6",
         reach_m=0.715,
-        joint_names=tuple(f"joint{i}" for i in range(1, 7)),
         base_position=(-0.562, 0.0, 0.0),
         start_position=(-0.09, 0.0, 0.4066),
         **_read_arm("xarm6", _GRIPPER),
@@ -161,7 +161,6 @@ ROBOTS = {
     ),
     "panda": RobotDescription(
         name="panda",
-        joint_names=tuple(f"panda_joint{i}" for i in range(1, 8)),
         base_position=(-0.65, 0.0, 0.0),
         start_position=(-0.106, 0.0, 0.295),
         **_read_arm("panda", panda.GRIPPER, -pi / 4),
@@ -172,7 +171,6 @@ ROBOTS = {
     "ur5e": RobotDescription(
         name="ur5e",
         reach_m=0.91,
-        joint_names=tuple(f"joint{i}" for i in range(1, 7)),
         base_position=(-0.60, 0.0, 0.0),
         start_position=(-0.13, 0.0, 0.40),
         **_read_arm("ur5e", _GRIPPER),
