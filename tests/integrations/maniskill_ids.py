@@ -46,11 +46,15 @@ def assert_isinstance(value, types):
 
 
 def assert_obs_equal(one, other, **_):
-    """Compare observations, images up to one level."""
+    """Compare observations. A link's pose that is set differs from one that was simulated by
+    rounding (1e-7 m), which can change single pixels at edges.
+    """
     for first, second in zip(leaves(one), leaves(other), strict=True):
         first, second = common.to_numpy(first), common.to_numpy(second)
-        tolerance = 1 if first.dtype == np.uint8 else 1e-4
-        np.testing.assert_allclose(first.astype(float), second.astype(float), atol=tolerance)
+        if first.dtype == np.uint8:
+            assert np.mean(abs(first.astype(int) - second.astype(int)) > 1) < 1e-3
+        else:
+            np.testing.assert_allclose(first.astype(float), second.astype(float), atol=1e-4)
 
 
 def pytest_configure() -> None:
