@@ -188,7 +188,7 @@ SMALL = {
 ELSEWHERE = (
     *("--driver ray", "SLURM", "serve ", "openpi://", "accelerate ", "--policy octo"),
     *("put_beside", "--package", "lamps", "random ", "curriculum", "blind:", "mine:"),
-    *("chat:http", "chat-stub", "results_lerobot", "--sequential"),
+    *("chat:http", "chat-stub", "results_lerobot", "--sequential", "--episode sort", "--standard", "scenes "),
 )
 """What commands contain that other tests run, beside a server, a cluster or published weights."""
 MINE = """
@@ -238,6 +238,8 @@ def test_commands_of_the_page(name: str, tmp_path: Path, monkeypatch: pytest.Mon
     first = {"formats": ["sort"], "training": ["touch", "simple_manipulation"]}
     if name in ("datasets", "formats", "training"):
         run("generate", *first.get(name, ["pick"]), "--episodes", 1, "--out", "demos")
+    if name == "datasets":
+        run("generate", "pick", "--episodes", 1, "--seed", 1, "--out", "more_demos")
     if name == "evaluation":
         for folder in ("baseline", "mine"):
             run("evaluate", "--policy", "zero", "pick", "--episodes", 1, "--out", folder)

@@ -180,13 +180,18 @@ def alone_in_large(env: object, qpos: np.ndarray, poses: np.ndarray) -> dict[str
     """Masks of each object drawn alone in images that reach three times as far."""
     from math import atan, tan
 
-    from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+    from clevrskills.sim.render import trajectory_renderer
 
-    film = TrajectoryRenderer(("base_camera", "hand_camera"))
-    for name, camera in film.cameras.items():
-        fov_rad = 2 * atan(3 * tan(camera.fov_rad / 2))
-        film.cameras[name] = Camera(name, 768, 768, fov_rad, camera.mounting)
-    film.open(env.scene_description())  # type: ignore[attr-defined]
+    def wide(name: str, *about: object) -> Camera:
+        usual = camera(name, *about)
+        fov_rad = 2 * atan(3 * tan(usual.fov_rad / 2))
+        return Camera(name, 768, 768, fov_rad, usual.mounting)
+
+    camera = trajectory_renderer.camera
+    film = trajectory_renderer.TrajectoryRenderer(("base_camera", "hand_camera"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trajectory_renderer, "camera", wide)
+        film.open(env.scene_description())  # type: ignore[attr-defined]
     for link in film._links.values():
         film._scene.scene.remove_entity(link)
     film._links = {}
