@@ -188,7 +188,8 @@ SMALL = {
 ELSEWHERE = (
     *("--driver ray", "SLURM", "serve ", "openpi://", "accelerate ", "--policy octo"),
     *("put_beside", "--package", "lamps", "random ", "curriculum", "blind:", "mine:"),
-    *("chat:http", "chat-stub", "results_lerobot", "--sequential", "--episode sort", "--standard", "scenes "),
+    *("chat:http", "chat-stub", "results_lerobot", "--sequential"),
+    *("--episode sort", "--standard", "scenes "),
 )
 """What commands contain that other tests run, beside a server, a cluster or published weights."""
 MINE = """
