@@ -113,12 +113,12 @@ class Simulation:
         """First physics step of contact in the last control step, by pair of slots in both
         orders."""
         self.track_contacts = False
-        """Whether :attr:`touched` is recorded, which costs a tenth of a step."""
+        """Flag that enables recording of :attr:`touched`; it costs a tenth of a step."""
         self.noticed: set[tuple[int, int]] = set()
         """Pairs of slots in contact during the last control step, in both orders, for watchers; not
         part of the state."""
         self.log_contacts = False
-        """Whether :attr:`noticed` is recorded."""
+        """Flag that enables recording of :attr:`noticed`."""
         self.strikes: dict[int, float] = {}
         """Strike speed in m/s of the slots touched by the gripper in the last control step, see
         :meth:`~clevrskills.sim.world.World.strike_speed`."""
