@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env import Env, Prompt
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.policy import ImagesOnDemand, Observation, ObservationOptions, PromptInput
 from clevrskills.errors import ClevrSkillsError
 
 __all__ = ["Observer"]
@@ -26,6 +26,7 @@ class Observer:
         options: Options of the observations.
         prompt: The prompt; ``None``: that of the environment.
         capture: Function that returns the images by camera; ``None``: that of the environment.
+        on_demand: Whether images are rendered when they are read; not with a history or views.
     """
 
     def __init__(
@@ -34,8 +35,10 @@ class Observer:
         options: ObservationOptions,
         prompt: Prompt | None = None,
         capture: Callable[[], Arrays] | None = None,
+        on_demand: bool = False,
     ) -> None:
         self._env, self._options, self._prompt = env, options, prompt
+        self._on_demand = on_demand and options.history == 1 and options.views is None
         self._capture = capture or env.capture
         self._frames: deque[tuple[Arrays, Arrays]] = deque(maxlen=options.history)
 
@@ -64,8 +67,10 @@ class Observer:
         policy acts.
         """
         env, options = self._env, self._options
-        captured = self._capture() if options.cameras else {}
-        frame = {name: captured[name] for name in options.cameras}
+        frame: Arrays = ImagesOnDemand(options.cameras, self._capture)
+        if not self._on_demand:
+            captured = self._capture() if options.cameras else {}
+            frame = {name: captured[name] for name in options.cameras}
         self._frames.append((frame, env.proprioception() if options.proprioception else {}))
         images, proprioception = (
             _over_time([frame[k] for frame in self._frames], options.history) for k in range(2)

@@ -10,7 +10,7 @@ Class attributes may set the fields of :class:`PolicyInfo`; nothing else is read
 constructor with parameters ``suite`` and ``interface`` receives the suite and the action interface.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -61,6 +61,44 @@ class PromptInput:
     images: Mapping[str, NDArray[Any]]
     seed: int = 0
     about: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ImagesOnDemand(Mapping[str, NDArray[Any]]):
+    """Images by camera, rendered when the first one is read.
+
+    Args:
+        cameras: Names of the cameras.
+        capture: Function that returns the images.
+
+    Raises:
+        PolicyError: An image is read for the first time after `act` has returned.
+    """
+
+    def __init__(
+        self, cameras: Iterable[str], capture: Callable[[], Mapping[str, NDArray[Any]]]
+    ) -> None:
+        self._cameras, self._capture = tuple(cameras), capture
+        self._images: Mapping[str, NDArray[Any]] | None = None
+        self._expired = False
+
+    def __getitem__(self, camera: str) -> NDArray[Any]:
+        if camera not in self._cameras:
+            raise KeyError(camera)
+        if self._images is None:
+            if self._expired:
+                raise PolicyError("images on demand must be read before act returns")
+            self._images = self._capture()
+        return self._images[camera]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cameras)
+
+    def __len__(self) -> int:
+        return len(self._cameras)
+
+    def expire(self) -> None:
+        """Refuse to render from now on, as the state changes."""
+        self._expired = True
 
 
 @dataclass(frozen=True)
@@ -161,6 +199,8 @@ class PolicyInfo:
         required_cameras: Cameras without which it cannot act.
         track: Its training data, in words; empty if not declared.
         only_task: The single task it was trained on; empty if there are several.
+        images_on_demand: Whether `act` gets images that are rendered when it reads them, for a
+            policy that needs few. With a history, views, or noise they are always rendered.
 
     Raises:
         ClevrSkillsError: A value has the wrong type or is not allowed.
@@ -175,6 +215,7 @@ class PolicyInfo:
     required_cameras: tuple[str, ...] = ()
     track: str = ""
     only_task: str = ""
+    images_on_demand: bool = False
 
     def __post_init__(self) -> None:
         for name, (kind, allowed) in _TYPES.items():
@@ -195,7 +236,7 @@ CONCURRENCY = ("none", "threads", "batched")
 _TYPES: Mapping[str, tuple[Any, str]] = {
     "observation": (ObservationOptions | None, "ObservationOptions"),
     "action_spec": (Mapping | None, "a mapping such as the `spec` of an interface"),
-    **dict.fromkeys(("privileged", "env_optional"), (bool, "bool")),
+    **dict.fromkeys(("privileged", "env_optional", "images_on_demand"), (bool, "bool")),
     **dict.fromkeys(("extra_views", "required_cameras"), (tuple, "a tuple of names")),
     **dict.fromkeys(("concurrency", "track", "only_task"), (str, "str")),
 }

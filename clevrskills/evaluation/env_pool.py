@@ -102,6 +102,7 @@ class EnvPool:
         config: Configuration of the worker.
         options: Observation options of the policy.
         rollout: Class of the rollouts.
+        on_demand: Whether images are rendered when the policy reads them, except with noise.
 
     Attributes:
         controllers: Controllers that execute the commands of the policy, if any.
@@ -115,7 +116,9 @@ class EnvPool:
         config: WorkerConfig,
         options: ObservationOptions,
         rollout: type[PolicyRollout] = PolicyRollout,
+        on_demand: bool = False,
     ) -> None:
+        self._on_demand = on_demand and not config.run.noise
         self._worker, self.options, self._rollout = config, options, rollout
         self._run, self._rules = config.run, Rules.of(config.run)
         self.controllers: Controllers | None = None
@@ -161,6 +164,7 @@ class EnvPool:
                 controller=controller,
                 film=film,
                 drawn=ref.seed is not None,
+                on_demand=self._on_demand and not episode.axes,
             )
         except Exception:
             self.abandon(slot)

@@ -27,6 +27,7 @@ from clevrskills.core.interface import (
 )
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import (
+    ImagesOnDemand,
     Observation,
     ObservationOptions,
     PolicyError,
@@ -162,6 +163,7 @@ class PolicyRollout(Rollout):
         controller: Executor of the policy's commands; ``None``: the interface.
         film: Renderer of the policy's images, if those of the environment are the controller's.
         drawn: Whether the episode was sampled for this run.
+        on_demand: Whether images are rendered when the policy reads them.
     """
 
     def __init__(
@@ -180,6 +182,7 @@ class PolicyRollout(Rollout):
         controller: "CommandExecutor | None" = None,
         film: MomentRenderer | None = None,
         drawn: bool = False,
+        on_demand: bool = False,
     ) -> None:
         self._interface, self._controller = find_interface(suite, rules.interface), controller
         if controller is None:
@@ -212,7 +215,8 @@ class PolicyRollout(Rollout):
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self._watcher = env.watcher()
-            self._capture = None if film is None else Views(film, env).capture
+            self._capture = env.capture if film is None else Views(film, env).capture
+            self._on_demand = on_demand
             self._show_prompt(prompt)
             self.observation: Observation = self._look()
             if video is not None:
@@ -231,6 +235,14 @@ class PolicyRollout(Rollout):
         """Count time spent waiting for the policy."""
         self._policy_s += seconds
 
+    def _capture_timed(self) -> Mapping[str, np.ndarray]:
+        """Return the images of the current state, at the cost of the environment."""
+        began_s = self._env_s
+        with self._timed():
+            images = self._capture()
+        self._policy_s -= self._env_s - began_s
+        return images
+
     def go_on(self, answer: Any) -> None:
         """Execute the answer of the policy until the next request or the end of the episode.
 
@@ -238,6 +250,8 @@ class PolicyRollout(Rollout):
             PolicyError: The answer has no valid actions.
         """
         interface = self._interface
+        if isinstance(images := self.observation["images"], ImagesOnDemand):
+            images.expire()
         try:
             if isinstance(interface, BoxInterface):
                 asked = interface.numbers(answer)
@@ -296,7 +310,8 @@ class PolicyRollout(Rollout):
     def _show_prompt(self, prompt: Prompt | None) -> None:
         """Set the prompt of the policy; ``None``: that of the episode."""
         part = "" if self._director is None else self._director.seed
-        self.observer = Observer(self.env, self.options, prompt, self._capture)
+        capture = self._capture_timed if self._on_demand else self._capture
+        self.observer = Observer(self.env, self.options, prompt, capture, self._on_demand)
         seed = policy_seed(self.episode, self._salt, self._repeat, part)
         self.prompt: PromptInput = self.observer.begin(seed)
 

@@ -95,7 +95,7 @@ class Evaluator:
         self._options, self._info = policy.options, policy.info
         self._track, self._privileged = policy.info.track, policy.info.privileged
         self._isolated = policy.isolated
-        self._envs = EnvPool(config, self._options)
+        self._envs = EnvPool(config, self._options, on_demand=policy.info.images_on_demand)
         self._draws = self._options.draws
         if (controllers := self._envs.controllers) is not None:
             self._track = joined(self._track, controllers.track)

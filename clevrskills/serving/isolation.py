@@ -20,13 +20,21 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import partial
 from math import prod
 from typing import Any
 from weakref import finalize
 
 import numpy as np
 
-from clevrskills.core.policy import ConnectionLost, GaveUp, PolicyError, PromptInput, TextAction
+from clevrskills.core.policy import (
+    ConnectionLost,
+    GaveUp,
+    ImagesOnDemand,
+    PolicyError,
+    PromptInput,
+    TextAction,
+)
 from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
 from clevrskills.core.suite import Suite, load_suite, path_of
 from clevrskills.errors import ClevrSkillsError, one_line
@@ -36,6 +44,8 @@ MAX_BYTES = 2**30
 """Maximum size of a text or array in bytes."""
 MARK = "$"
 """Key of values without JSON equivalent: ``{"$": kind, "of": …}``."""
+ON_DEMAND = "on_demand"
+"""Kind of images on demand: their number in the request, and the names of the cameras."""
 _LENGTHS = struct.Struct("<II")
 _CLASSES = {"PromptInput": PromptInput, "TextAction": TextAction}
 _ERRORS = {kind.__name__: kind for kind in (GaveUp, ConnectionLost, PolicyError, ClevrSkillsError)}
@@ -102,14 +112,16 @@ class IsolatedPolicy:
 
     def _ask(self, *request: Any) -> Any:
         try:
+            self._channel.on_demand.clear()
             self._channel.send(request)
-            answer = self._channel.receive()
+            while Channel.IMAGES in (answer := self._channel.receive()):
+                self._channel.send({**self._channel.on_demand[answer[Channel.IMAGES]]})
             found, error, kind, trace = (answer.get(name) for name in Channel.ANSWER)
         except (OSError, EOFError):
             how = self._ended()
             self.close()
             raise ConnectionLost(f"the process of policy {self._name} ended: {how}") from None
-        except (ValueError, TypeError, AttributeError) as bad:
+        except (ValueError, TypeError, AttributeError, LookupError) as bad:
             self.close()
             raise PolicyError(f"{self._name}: invalid answer: {bad}") from bad
         except BaseException:
@@ -138,15 +150,21 @@ def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
 class Channel:
     """Channel of frames on a socket.
 
+    Attributes:
+        on_demand: Images on demand that were sent or received; the receiver asks for those it
+            reads.
+
     Raises:
         OSError: The connection broke.
         EOFError: The other side closed it.
     """
 
     ANSWER = ("value", "error", "kind", "trace")
+    IMAGES = "images"
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self.on_demand: list[ImagesOnDemand] = []
 
     def send(self, value: Any) -> None:
         """Send a value.
@@ -156,7 +174,7 @@ class Channel:
                 prompts and text actions in lists, tuples and mappings.
         """
         arrays: list[np.ndarray] = []
-        text = json.dumps(_plain(value, arrays)).encode()
+        text = json.dumps(_plain(value, arrays, self.on_demand)).encode()
         layouts = json.dumps([(array.dtype.str, array.shape) for array in arrays]).encode()
         head = b"".join((_LENGTHS.pack(len(layouts), len(text)), layouts, text))
         views = [memoryview(head), *(_bytes_of(array) for array in arrays)]
@@ -178,7 +196,18 @@ class Channel:
             raise ValueError(f"{max(lengths)} bytes")
         layouts, text = map(self._read, lengths)
         arrays = [self._array(dtype, shape) for dtype, shape in json.loads(layouts)]
-        return json.loads(text, object_hook=lambda data: _restored(data, arrays))
+        return json.loads(text, object_hook=lambda data: self._restored(data, arrays))
+
+    def _restored(self, data: dict[str, Any], arrays: Sequence[np.ndarray]) -> Any:
+        if data.get(MARK) != ON_DEMAND:
+            return _restored(data, arrays)
+        number, cameras = data["of"]
+        self.on_demand.append(ImagesOnDemand(cameras, lambda: self._images(number)))
+        return self.on_demand[-1]
+
+    def _images(self, number: int) -> Any:
+        self.send({self.IMAGES: number})
+        return self.receive()
 
     def _array(self, dtype: str, shape: Sequence[int]) -> np.ndarray:
         kind = np.dtype(dtype)
@@ -205,20 +234,26 @@ def _bytes_of(array: np.ndarray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Return a value as JSON data with references to arrays, which are appended to a list."""
+def _plain(value: Any, arrays: list[np.ndarray], on_demand: list[ImagesOnDemand]) -> Any:
+    """Return a value as JSON data with references to arrays and to images on demand, which are
+    appended to lists.
+    """
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if isinstance(value, ImagesOnDemand):
+        on_demand.append(value)
+        return {MARK: ON_DEMAND, "of": [len(on_demand) - 1, [*value]]}
+    plain = partial(_plain, arrays=arrays, on_demand=on_demand)
     if isinstance(value, Mapping):
         if MARK not in value and all(type(key) is str for key in value):
-            return {key: _plain(entry, arrays) for key, entry in value.items()}
-        return {MARK: "map", "of": [_plain([*item], arrays) for item in value.items()]}
+            return {key: plain(entry) for key, entry in value.items()}
+        return {MARK: "map", "of": [plain([*item]) for item in value.items()]}
     if isinstance(value, list | tuple):
-        entries = [_plain(entry, arrays) for entry in value]
+        entries = [*map(plain, value)]
         return entries if isinstance(value, list) else {MARK: "tuple", "of": entries}
     for name, kind in _CLASSES.items():
         if isinstance(value, kind):
-            given = {f.name: _plain(getattr(value, f.name), arrays) for f in fields(kind)}
+            given = {f.name: plain(getattr(value, f.name)) for f in fields(kind)}
             return {MARK: name, "of": given}
     if hasattr(value, "detach"):  # a torch tensor; numpy has no bfloat16
         value = value.detach().cpu()
@@ -275,6 +310,9 @@ def main(number: int) -> None:
                 known = isinstance(error, ClevrSkillsError) and error.__cause__ is None
                 trace = "" if known else "".join(traceback.format_exception(error))
                 answer = {"error": one_line(error), "kind": kind, "trace": trace}
+            for images in channel.on_demand:
+                images.expire()
+            channel.on_demand.clear()
             try:
                 channel.send(answer)
             except TypeError as error:

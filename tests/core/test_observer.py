@@ -63,6 +63,32 @@ def test_a_history_begins_with_the_first_state() -> None:
     assert last["prompt"] == "Lift {obj:object_0}"
 
 
+@pytest.mark.parametrize(
+    ("more", "rendered"), [({}, 1), ({"history": 2}, 3), ({"views": ("base_camera",)}, 3)]
+)
+def test_images_on_demand_are_rendered_when_read(more: dict, rendered: int) -> None:
+    env = Counter()
+    options = ObservationOptions(cameras=("base_camera",), **more)
+    captured: list[int] = []
+
+    def capture() -> Mapping[str, np.ndarray]:
+        captured.append(int(env.elapsed_steps[0]))
+        return env.capture()
+
+    observer = Observer(env, options, capture=capture, on_demand=True)
+    observer.begin()
+    for step in range(3):
+        env.elapsed_steps[0] = step
+        images = observer.look()["images"]
+        assert list(images) == ["base_camera"]
+        with pytest.raises(KeyError):
+            images["hand_camera"]
+        if step == 1:
+            latest = images["base_camera"].reshape(-1, 2, 2, 3)[-1]
+            np.testing.assert_array_equal(latest, env.capture()["base_camera"])
+    assert len(captured) == rendered and 1 in captured
+
+
 def test_another_episode_has_another_history() -> None:
     env, options = Counter(), ObservationOptions(cameras=(), history=2)
     observer = Observer(env, options)

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from fake_policies import Wanderer
 
-from clevrskills.core.policy import ConnectionLost, GaveUp, PolicyError, PromptInput, TextAction
+from clevrskills.core.policy import (
+    ConnectionLost,
+    GaveUp,
+    ImagesOnDemand,
+    PolicyError,
+    PromptInput,
+    TextAction,
+)
 from clevrskills.core.policy_loader import PolicySource
 
 HERE = str(Path(__file__).parents[1] / "support")
@@ -36,6 +43,11 @@ class Echo:
                 import os
 
                 os._exit(3)
+            case "keep images":
+                self.images = observation["images"]
+                return len(self.images)
+            case "read kept images":
+                return self.images["base_camera"]
             case "send a set":
                 return {1, 2}
             case "tensor":
@@ -74,6 +86,17 @@ def test_answers_and_errors() -> None:
         assert type(found) is type(answer)
     assert IMAGE[0, 0, 0] == 0, "no memory is shared"
     np.testing.assert_array_equal(ask({"do": "tensor"})[[0, -1]], [0, 1])
+    reads: list[int] = []
+    on_demand = [
+        ImagesOnDemand(["base_camera"], lambda k=k: reads.append(k) or {"base_camera": IMAGE + k})
+        for k in range(2)
+    ]
+    found = ask({"do": "", "images": on_demand[1], "more": on_demand, "answer": 3})
+    assert (found, reads) == (3, [1]), "only what is read is rendered"
+    assert ask({"do": "keep images", "images": on_demand[0]}) == 1
+    with pytest.raises(PolicyError, match="must be read before act returns"):
+        ask({"do": "read kept images"})
+    assert reads == [1]
     with pytest.raises(GaveUp, match="^too heavy$"):
         ask({"do": "give up"})
     with pytest.raises(PolicyError, match=r"^ValueError: a bug \(test_isolation.py:\d+\)") as error:

@@ -147,6 +147,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
     }
     tokenizer = WordTokenizer()
     prepared_by = "clevrskills.baselines.policies.compact.training:prepare"
+    images_on_demand = True
 
     def __init__(self, config: CompactConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
