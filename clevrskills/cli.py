@@ -13,7 +13,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.options import Repeated, parse
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "Look around": {
+    "Overview": {
         "doctor": ("cli:doctor", "check simulator, planner, renderer and GPU"),
         "suites": ("cli:suites", "list the suites"),
         "tasks": ("cli:tasks", "list the tasks of a suite"),

@@ -1,5 +1,6 @@
-"""Hooks of the documentation site: they add the pages in the root of the repository, and point
-links to files outside the site to the repository, or turn them into plain text without one.
+"""Hooks of the documentation site: they add the pages in the root of the repository, point links to
+files outside the site to the repository, or turn them into plain text without one, and keep options
+of commands on one line.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ ROOT_PAGES = (
 _CODE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()docs/")
+_OPTION = re.compile(r"(?<=</span>)--[a-z][a-z0-9-]*")  # after a space of highlighted code
 
 
 def on_config(config: Any) -> Any:
@@ -47,6 +49,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     for k in range(0, len(parts), 2):  # every other one is code
         parts[k] = with_links(parts[k], source, on_site, config.repo_url)
     return "".join(parts)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Mark the options of commands, which site.css does not wrap."""
+    return _OPTION.sub(r'<span class="option">\g<0></span>', html)
 
 
 def with_links(text: str, source: str, on_site: set[str], repository: str | None) -> str:

@@ -34,6 +34,7 @@ PROGRAMS = {
         "pre-commit",
         "python",
         "ray",
+        "source",
     ),
     *("tensorboard", "vla-eval", "vllm"),
 }

@@ -80,6 +80,12 @@ def test_source_files_are_links_where_there_is_a_repository(hooks: ModuleType) -
     assert text == "[a](https://b.example/c/blob/main/pyproject.toml)"
 
 
+def test_options_of_commands_are_marked(hooks: ModuleType) -> None:
+    html = 'clevrskills<span class="w"> </span>--dry-run <code>--out</code>'
+    marked = html.replace("--dry-run", '<span class="option">--dry-run</span>')
+    assert hooks.on_page_content(html, None, None, None) == marked
+
+
 @pytest.mark.slow
 def test_a_dead_link_fails_the_build(tmp_path: Path) -> None:
     pages = tmp_path / "docs"

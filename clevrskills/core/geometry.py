@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 PAD = 1.0e3
-"""Distance in metres that stands for "far away"."""
+"""Distance in meters that stands for "far away"."""
 PAIRS_AT_ONCE = 400_000
 """Pairs of point and half-space multiplied per chunk, about 2 MB for each tensor."""
 PAIRS_IN_CACHE = 100_000
@@ -195,7 +195,7 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
         points: Points, (..., N, 3).
 
     Returns:
-        (..., N) in metres, negative inside, at least ``PAD`` for a solid without parts.
+        (..., N) in meters, negative inside, at least ``PAD`` for a solid without parts.
     """
     parts = planes.shape[-3:-1]
     rows = planes.flatten(-3, -2).mT  # (..., 4, C * F)
@@ -240,7 +240,7 @@ class Surface:
             xy: World coordinates, (B, ..., N, 2).
 
         Returns:
-            (B, ..., N) world z in metres; ``-PAD`` where the body is not above the point.
+            (B, ..., N) world z in meters; ``-PAD`` where the body is not above the point.
         """
         return _in_chunks(self._height, xy, -2, self._planes[..., 0].numel(), PAIRS_AT_ONCE)
 

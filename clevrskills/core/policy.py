@@ -286,11 +286,11 @@ class ActionError(PolicyError, ValueError):
     """Action of the wrong type or shape, or with entries that are not numbers."""
 
 
-class ConnectionLost(PolicyError):  # noqa: N818 (nobody is to blame)
+class ConnectionLost(PolicyError):  # noqa: N818 (not a fault of the policy)
     """Loss of the connection to a policy; the episode may be restarted."""
 
 
-class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
+class GaveUp(ClevrSkillsError):  # noqa: N818 (a decision)
     """Decision of a policy or skill to stop trying, with its reason; the episode counts as failed.
 
     Batched policies cannot raise it.

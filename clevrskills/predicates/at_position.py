@@ -53,7 +53,7 @@ class AtPosition(Placing):
         return world.on_table(self.object)
 
     def way(self, world: World, state: GoalState) -> Tensor:
-        """Return the remaining distance in metres while the object is held, (B,)."""
+        """Return the remaining distance in meters while the object is held, (B,)."""
         del state
         return descent(world.position(self.object) - self.position)
 

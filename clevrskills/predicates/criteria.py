@@ -23,8 +23,8 @@ class Criteria:
     position_m: float = 0.05  # horizontal distance to a target position
     angle_rad: float = radians(5.0)  # rotation away from a target orientation
     any_direction: bool = False  # whether the direction of a rotation is ignored
-    end_effector_m: float = 0.05  # distance of the tool centre point from a position
-    # distance of the tool centre point in m plus norm of the difference of the quaternions
+    end_effector_m: float = 0.05  # distance of the tool center point from a position
+    # distance of the tool center point in m plus norm of the difference of the quaternions
     end_effector_pose: float = 0.05
     touch_displacement_m: float = 0.03  # greatest displacement of a touched object
     # greatest rotation of a touched object, from the released code; not in the paper

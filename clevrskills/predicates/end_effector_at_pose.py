@@ -14,7 +14,7 @@ from clevrskills.sim.world import World
 class EndEffectorAtPose(EndEffectorAtPosition):
     """The combined error of the end effector's pose is below ``criteria.end_effector_pose``.
 
-    The error is the distance of the tool centre point in metres plus the smaller norm of the
+    The error is the distance of the tool center point in meters plus the smaller norm of the
     difference of the quaternions, which is half the angle in radians for small angles.
 
     Reward: max(0, 2 - error), done 2.

@@ -14,7 +14,7 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class EndEffectorAtPosition(PhysicalPredicate):
-    """The tool centre point is within ``criteria.end_effector_m`` of a position, in any
+    """The tool center point is within ``criteria.end_effector_m`` of a position, in any
     orientation.
 
     Reward: max(0, 2 - distance in m), done 2.
@@ -41,7 +41,7 @@ class EndEffectorAtPosition(PhysicalPredicate):
         return torch.cat((self.position, world.end_effector_pose[:, 3:]), dim=-1)
 
     def error(self, world: World) -> Tensor:
-        """Return the distance to the position in metres, (B,)."""
+        """Return the distance to the position in meters, (B,)."""
         return geometry.length(world.end_effector_pose[:, :3] - self.position)
 
     def describe(self, world: World, env: int = 0) -> str:

@@ -33,7 +33,7 @@ class Hit(PhysicalPredicate):
     and moved at least ``criteria.fly_distance_m`` horizontally, more than the gripper moves in a
     control step. So dropping, pushing, sliding, carrying or bouncing is not a hit.
 
-    Reward: reach 0 to 2; held or flying 4 + 4 exp(-10 x), where x is the distance in metres by
+    Reward: reach 0 to 2; held or flying 4 + 4 exp(-10 x), where x is the distance in meters by
     which the flight, if released now, misses the other body; done 12.
     """
 
@@ -100,7 +100,7 @@ class Hit(PhysicalPredicate):
         return shaping, torch.where(aimed, way, reaching)
 
     def _misses(self, world: World, body: Tensor, target: Tensor, begun: Tensor) -> Tensor:
-        """Return by how many metres a flight down to the table misses the target, (B, 2): the least
+        """Return by how many meters a flight down to the table misses the target, (B, 2): the least
         distance, and the least sum of distance and missing length of the flight begun at a position
         (B, 3).
         """

@@ -96,7 +96,7 @@ class OnTop(Placing):
 
 
 def _carried(world: World, top: Tensor, bottom: Tensor) -> Tensor:
-    """Return reward and remaining distance in metres while the upper body is held, (B, 2)."""
+    """Return reward and remaining distance in meters while the upper body is held, (B, 2)."""
     position = world.position(bottom)
     offset = world.position(top) - position
     height = world.bottom(top) - world.top(bottom)

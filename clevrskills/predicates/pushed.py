@@ -60,7 +60,7 @@ class Pushed(Handled):
         return self.handled(world, holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
-        """Return the distance in metres from the gripper to the side of the body away from a target
+        """Return the distance in meters from the gripper to the side of the body away from a target
         (B, 2).
         """
         place = world.position(self.object)

@@ -19,15 +19,15 @@ NEAR_M = 0.03
 ABOVE_M = 0.1
 """Height above a body at which it is approached."""
 HALF_WAY_M = 0.2
-"""Distance in metres, or angle in radians, at which closeness is a half.
+"""Distance in meters, or angle in radians, at which closeness is a half.
 
 Closeness is steep near the goal and still has a gradient far away. With the published rewards,
-which fall by 1 per metre, PPO reached few goals of a kinematic version of ``trace`` in 200,000
+which fall by 1 per meter, PPO reached few goals of a kinematic version of ``trace`` in 200,000
 steps. With a curve that is nearly flat from 0.6 on, it reached none of ``match_pose``."""
 
 
 def closeness(distance: Tensor) -> Tensor:
-    """Return the progress for a distance in metres or radians, (B,): 1 at 0, 0 far away."""
+    """Return the progress for a distance in meters or radians, (B,): 1 at 0, 0 far away."""
     return HALF_WAY_M / (HALF_WAY_M + distance)
 
 
@@ -80,7 +80,7 @@ def put_down(
         body: The body, (B,).
         held: Whether it is held, (B,).
         placed: Whether it is in place, held or not, (B,).
-        carried: Function that returns reward and remaining distance in metres of a held body,
+        carried: Function that returns reward and remaining distance in meters of a held body,
             (B, 2).
     """
     if not world.rewards:
@@ -101,7 +101,7 @@ def put_down(
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """Return the reward for carrying the origin of a held body, the centre of its bounding box, to
+    """Return the reward for carrying the origin of a held body, the center of its bounding box, to
     a position (B, 3), in [2, 5], (B,): first above it, then down.
     """
     if not world.rewards:

@@ -108,7 +108,7 @@ class Handled(PhysicalPredicate):
         return self.outcome(holds, shaping, progress, state)
 
     def distance(self, world: World) -> Tensor:
-        """Return the distance in metres from the suction cups to the object, (B,)."""
+        """Return the distance in meters from the suction cups to the object, (B,)."""
         return world.gripper_distance(self.object).clamp(min=0.0)
 
     def near(self, world: World) -> Tensor:
@@ -168,7 +168,7 @@ def touch_top(
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
     over = world.surface(body).height(center[..., :2])
     over = torch.cat((center[:, 0, :2], over), dim=-1)
-    # if the centre is not the highest point, touch the highest point nearest to it, and of two
+    # if the center is not the highest point, touch the highest point nearest to it, and of two
     # equal ones that near the gripper
     points, top = world.world_points(body), world.top(body)
     tip = world.end_effector_pose[:, None, :3]

@@ -55,7 +55,7 @@ def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
     Args:
         near: Proximity of the cups, (...).
         tilted: Tilt relative to the required one, (...).
-        moved: Displacement in metres, (...).
+        moved: Displacement in meters, (...).
     """
     return near + tilted.clamp(max=1.0) + (moved / 0.10).clamp(max=1.0)
 

@@ -14,7 +14,7 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class Traced(PhysicalPredicate):
-    """The tool centre point is within ``criteria.end_effector_m`` of the centre of a body, usually
+    """The tool center point is within ``criteria.end_effector_m`` of the center of a body, usually
     one without collisions, in any orientation.
 
     Reward: max(0, 2 - distance in m), done 6.

@@ -333,9 +333,9 @@ class _Outline:
         corners: Its corners, counter-clockwise, (n, 2).
         normals: Outward unit normals of its edges, (n, 2).
         offsets: Distances of the edges from the origin along their normals, (n,).
-        place: Its centre.
-        inner_radius_m: Radius of the largest disc inside around the centre; minus infinity if the
-            centre is outside.
+        place: Its center.
+        inner_radius_m: Radius of the largest disc inside around the center; minus infinity if the
+            center is outside.
     """
 
     def __init__(
@@ -351,7 +351,7 @@ class _Outline:
 
     @classmethod
     def around(cls, corners: np.ndarray, x: float, y: float) -> _Outline:
-        """Return the outline of counter-clockwise corners (n, 2) around a centre."""
+        """Return the outline of counter-clockwise corners (n, 2) around a center."""
         edges = np.concatenate((corners[1:], corners[:1])) - corners
         normals = edges[:, ::-1] * OUTWARDS
         normals /= np.sqrt(np.add.reduce(normals * normals, axis=1, keepdims=True)) + 1e-12

@@ -35,7 +35,7 @@ Size = tuple[float, float, float]
 
 
 def scaled(name: str, scale: Size, power: int = 1) -> Size:
-    """Return the size of a shape in metres, scaled by ``scale ** power``."""
+    """Return the size of a shape in meters, scaled by ``scale ** power``."""
     size = 2.0 * np.array(shape(name).half_extents) * np.array(scale) ** power
     x, y, z = np.round(size, 5).tolist()
     return x, y, z

@@ -36,7 +36,7 @@ FAMILIES = {"kitchen": "coffee", "bathroom": "clean_mirror", "living": "turn_on_
 def write(folder: Path = DOCS) -> None:
     """Write the sheets, the strips and the film."""
     shown = [(kind, State()) for kind in (*thing_builders(), *fixture_builders())]
-    _save(_photos(shown), folder / "household_things.webp")
+    _save(_photos(shown), folder / "household_objects.webp")
     pairs = [(kind, state) for kind, states in STATES.items() for state in (State(), *states)]
     _save(_photos(pairs), folder / "household_states.webp")
     _save(_rooms(), folder / "household_rooms.webp")

@@ -61,7 +61,7 @@ def read(
     Args:
         action: The command, or a move as a number, 4 piece + direction.
         geoms: Pieces on the board.
-        colours: Colors of the set.
+        colors: Colors of the set.
         shapes: Shapes of the set.
         drawn: Whether to accept the names of drawn shapes as well.
         lenient: Whether to parse as iVISPAR's code: the words may be anywhere, and a number repeats
@@ -160,7 +160,7 @@ def read_listing(
 
     Args:
         text: The listing.
-        colours: Colors of the set.
+        colors: Colors of the set.
         shapes: Shapes of the set.
         drawn: Whether to accept the names of drawn shapes as well.
 

@@ -122,7 +122,7 @@ def _orders(count: int) -> np.ndarray:
 
 
 def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether one goal hides the centre of another from a camera."""
+    """Return whether one goal hides the center of another from a camera."""
     rays = [place - np.array(camera.eye_m) for place in (one, other)]
     lengths = [float(np.linalg.norm(ray)) for ray in rays]
     cosine = rays[0] @ rays[1] / np.prod(lengths)

@@ -13,7 +13,7 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     """
 
     key = "novel_adjective_noun"
-    sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
+    sentence = "Put the object that an invented adjective describes on another, both named by invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout, thing = self.scene(rng)

@@ -15,7 +15,7 @@ class NovelNoun(SimpleManipulation):
     """
 
     key = "novel_noun"
-    sentence = "Put one thing on another, both told by invented nouns"
+    sentence = "Put one object on another, both named by invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout = super().layout(rng)

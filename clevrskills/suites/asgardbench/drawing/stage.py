@@ -161,7 +161,7 @@ Mesh = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=4096)
 def mesh(piece: Piece) -> Mesh:
-    """Return vertices (V, 3) metres, normals (V, 3), texture coordinates (V, 2), faces (F, 3)."""
+    """Return vertices (V, 3) meters, normals (V, 3), texture coordinates (V, 2), faces (F, 3)."""
     vertices, normals, uvs, faces = render_mesh(piece.solid.transformed(np.eye(3) / 1000))
     if piece.surface.mirrors:
         around = np.arctan2(normals[:, 1], normals[:, 0]) / (2 * np.pi) + 0.5

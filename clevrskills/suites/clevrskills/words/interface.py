@@ -40,7 +40,7 @@ COMMANDS = (
     "move to (x, y, z)",
     "wait",
 )
-"""Forms of commands; X, Y and Z are keys or names of objects, places are in metres."""
+"""Forms of commands; X, Y and Z are keys or names of objects, places are in meters."""
 _LEAST_M, _MOST_M = (-0.30, -0.30, 0.05), (0.10, 0.30, 0.40)
 _PLACES, _HEIGHTS, _ANGLES = 41 * 61, 36, 17
 """Numbers of sampled places and heights, in centimetres, and of angles, in steps of ten degrees."""
