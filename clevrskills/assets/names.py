@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clevrskills.assets.palettes import bare_name, palette_color
 from clevrskills.assets.tables import read_rows
-from clevrskills.assets.textures import COLOURS
+from clevrskills.assets.textures import COLORS
 
 SEEN_NAMES, HELD_OUT_NAMES = (0, 1, 2), (3, 4)
 """Indices of the sets of names in all sentences, and in held-out sentences only. Set 0 is used in
@@ -60,7 +60,7 @@ def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> s
     families = _names("texture")
     kind = next((kind for kind in families if bright.endswith(kind)), "")
     colors = bright.removesuffix(kind).split()
-    if not kind and texture not in COLOURS:
+    if not kind and texture not in COLORS:
         return texture
     pattern = (families[kind] if kind else PLAIN)[names]
     if kind in ("polka dot", "stripe") and names:
@@ -87,4 +87,4 @@ def vocabulary() -> frozenset[str]:
     tables = (_names(of).values() for of in ("shape", "texture"))
     sets = (*chain(*tables), LETTERS, DARK, PLAIN)
     names = " ".join(name for names in sets for name in names)
-    return frozenset(re.findall(r"[a-z]+", names.lower())) | {*COLOURS, ALL_COLORS}
+    return frozenset(re.findall(r"[a-z]+", names.lower())) | {*COLORS, ALL_COLORS}

@@ -7,13 +7,13 @@ the edges of masks are antialiased (:func:`fill`).
 import numpy as np
 
 Array = np.ndarray
-Colour = tuple[float, float, float]
+Color = tuple[float, float, float]
 
 
 def grid(n: int) -> tuple[Array, Array]:
     """Return pixel centers: x to the right, y upwards, both (n, n) in (0, 1)."""
-    centres = (np.arange(n) + 0.5) / n
-    x, y = np.meshgrid(centres, centres[::-1])
+    centers = (np.arange(n) + 0.5) / n
+    x, y = np.meshgrid(centers, centers[::-1])
     return x, y
 
 
@@ -22,7 +22,7 @@ def fill(distance: Array) -> Array:
     return np.clip(0.5 - distance * len(distance), 0.0, 1.0)
 
 
-def mix(below: Colour | Array, above: Colour | Array, mask: Array) -> Array:
+def mix(below: Color | Array, above: Color | Array, mask: Array) -> Array:
     """Return `below` blended with `above` where the mask is 1."""
     low, high = np.asarray(below, dtype=float), np.asarray(above, dtype=float)
     return low + (high - low) * mask[..., None]

@@ -98,8 +98,8 @@ class Shape:
     @cached_property
     def center_of_mass(self) -> np.ndarray:
         """Center of mass in the frame of the shape in meters, (3,)."""
-        volumes, centres = zip(*self._volumes, strict=True)
-        return _frozen(np.average(np.stack(centres), axis=0, weights=volumes))
+        volumes, centers = zip(*self._volumes, strict=True)
+        return _frozen(np.average(np.stack(centers), axis=0, weights=volumes))
 
     @cached_property
     def outline(self) -> np.ndarray:
@@ -249,8 +249,8 @@ def _volume_and_centre(part: np.ndarray) -> tuple[float, np.ndarray]:
     apex = part.mean(axis=0)
     corners = part[hull.simplices]  # (f, 3, 3)
     volumes = np.abs(np.linalg.det(corners - apex)) / 6
-    centres = (corners.sum(axis=1) + apex) / 4
-    return float(volumes.sum()), np.average(centres, axis=0, weights=volumes)
+    centers = (corners.sum(axis=1) + apex) / 4
+    return float(volumes.sum()), np.average(centers, axis=0, weights=volumes)
 
 
 def _symmetry(points: np.ndarray) -> int:

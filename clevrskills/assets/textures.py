@@ -16,7 +16,7 @@ from clevrskills.errors import UnknownNameError
 TEXTURE_PX = 256
 SURFACE_PX = 512
 
-COLOURS: dict[str, patterns.Colour] = {
+COLORS: dict[str, patterns.Color] = {
     "red": (0.86, 0.09, 0.09),
     "green": (0.10, 0.62, 0.18),
     "blue": (0.10, 0.25, 0.85),
@@ -93,19 +93,19 @@ def _image(name: str, n: int, share: float) -> np.ndarray:
     if name in _IMAGES:
         return _IMAGES[name](n)
     words = name.split()
-    colours = [COLOURS[word] for word in words if word in COLOURS]
+    colors = [COLORS[word] for word in words if word in COLORS]
     match words[-1]:
         case "dot":
-            return patterns.mix(colours[0], colours[1], patterns.polka_dots(n, share))
+            return patterns.mix(colors[0], colors[1], patterns.polka_dots(n, share))
         case "stripe":
-            return patterns.mix(colours[0], colours[1], patterns.stripes(n, share))
+            return patterns.mix(colors[0], colors[1], patterns.stripes(n, share))
         case "checkerboard":
-            return patterns.mix(COLOURS["white"], COLOURS["black"], patterns.checkerboard(n))
+            return patterns.mix(COLORS["white"], COLORS["black"], patterns.checkerboard(n))
         case "swirl":
-            paint = np.array(colours[0]) if colours else patterns.rainbow(n)
+            paint = np.array(colors[0]) if colors else patterns.rainbow(n)
             return patterns.mix(_PALE, paint, patterns.swirls(n))
         case "paisley":
             drops, rings = patterns.paisley(n)
-            return patterns.mix(patterns.mix(colours[0], _PALE, drops), colours[0], rings)
+            return patterns.mix(patterns.mix(colors[0], _PALE, drops), colors[0], rings)
         case _:
-            return np.broadcast_to(np.array(colours[0]), (n, n, 3))
+            return np.broadcast_to(np.array(colors[0]), (n, n, 3))

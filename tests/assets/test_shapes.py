@@ -114,7 +114,7 @@ def test_mass_and_size_suit_the_gripper(name):
 
 @every_shape
 def test_stands_upright(name):
-    """The centre of mass is at least 8 mm inside the support polygon."""
+    """The center of mass is at least 8 mm inside the support polygon."""
     item = shape(name)
     corners = np.concatenate(item.parts)
     foot = corners[corners[:, 2] < -item.half_extents[2] + 1e-5, :2]

@@ -58,7 +58,7 @@ def test_dark_is_dark(name):
     ("name", "rgb"),
     [("red", (219, 23, 23)), ("white", (242, 242, 242)), ("yellow", (250, 214, 20))],
 )
-def test_plain_colours(name, rgb):
+def test_plain_colors(name, rgb):
     assert np.ptp(texture(name), axis=(0, 1)).max() == 0
     assert np.abs(texture(name)[0, 0].astype(int) - rgb).max() <= 20
 
@@ -93,7 +93,7 @@ def test_unknown_name_lists_the_known_ones():
 # ---- as rendered ----
 
 LEAST_DIFFERENCE = 15.0
-"""Of mean colours, in CIELAB (CIE 1976): about six times what one can just see."""
+"""Of mean colors, in CIELAB (CIE 1976): about six times what one can just see."""
 
 
 def lab(light: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ def lab(light: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def rendered() -> Mapping[str, np.ndarray]:
-    """Mean colour, in CIELAB, of a plate with each texture on the table, seen from above."""
+    """Mean color, in CIELAB, of a plate with each texture on the table, seen from above."""
     scene = OffscreenScene("soft", render_device())
     camera = scene.add_camera("camera", 64, 64, 2 * np.arctan(0.1))
     camera.entity.set_pose(looking_at((-1e-3, 0.0, 1.0), (0.0, 0.0, 0.0)))
@@ -126,7 +126,7 @@ def rendered() -> Mapping[str, np.ndarray]:
 @pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_mean_colours_as_rendered_differ(rendered: Mapping[str, np.ndarray], split: str) -> None:
+def test_mean_colors_as_rendered_differ(rendered: Mapping[str, np.ndarray], split: str) -> None:
     for one, other in combinations(pools(split).textures, 2):
         difference = np.linalg.norm(rendered[one] - rendered[other])
         assert difference >= LEAST_DIFFERENCE, (one, other, difference)

@@ -1,4 +1,4 @@
-"""The tool centre point at a position: the tolerance, the reward, any orientation."""
+"""The tool center point at a position: the tolerance, the reward, any orientation."""
 
 import pytest
 import torch

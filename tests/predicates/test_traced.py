@@ -1,4 +1,4 @@
-"""The tool centre point at a body that is only seen."""
+"""The tool center point at a body that is only seen."""
 
 import pytest
 import torch

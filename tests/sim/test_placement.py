@@ -83,7 +83,7 @@ def test_the_best_place_has_one_centre_of_mass_above_the_other(upper):
 
 
 def test_places_over_the_edge_are_unstable():
-    """All that are good have the centre of mass over the lower body; some that are not, are bad."""
+    """All that are good have the center of mass over the lower body; some that are not, are bad."""
     world = on()
     poses, _, good = candidates(world, per_side=12)
     local = geometry.to_local(world.pose(index(world, 1))[0], poses[:, :3])

@@ -194,7 +194,7 @@ def test_holding_and_taking_away(env, world):
 
 
 def test_the_end_effector_is_that_of_the_robot(env, world):
-    """At rest the cups point down and the tool centre point is where the controller wants it."""
+    """At rest the cups point down and the tool center point is where the controller wants it."""
     pose = world.end_effector_pose[0].numpy()
     target = base(env).agent.controller.target_pose
     assert np.allclose(pose[:3], target.p, atol=2e-3)

@@ -150,7 +150,7 @@ class Browser:
         assert {a.partition(":")[0] for a in self.requests} <= {"file", "data", "blob", "about"}
 
     def look(self, width: int, height: int, scheme: str = "light") -> None:
-        """Set the size of the window and the preferred colours, ``light`` or ``dark``."""
+        """Set the size of the window and the preferred colors, ``light`` or ``dark``."""
         self.ask(
             "Emulation.setDeviceMetricsOverride",
             width=width,

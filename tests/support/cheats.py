@@ -78,7 +78,7 @@ class Trial:
         return self.do(self.arm.wait(steps))
 
     def to(self, x: float, y: float, z: float, per_step_m: float = 0.03) -> Trial:
-        """Go straight to a place of the tool centre point, turned as now."""
+        """Go straight to a place of the tool center point, turned as now."""
         return self.do(self.arm.straight(Pose([x, y, z], self.arm.pose.q), per_step_m))
 
     def by(self, x: float = 0, y: float = 0, z: float = 0, per_step_m: float = 0.03) -> Trial:

@@ -63,7 +63,7 @@ def random_actions(count: int, seed: int = 0) -> np.ndarray:
 def go_to(
     env: GymnasiumEnv, position, on: bool = False, steps: int = 60, speed_m: float = 0.03
 ) -> None:
-    """Move the tool centre point to a world position, cups down, in small steps."""
+    """Move the tool center point to a world position, cups down, in small steps."""
     controller = base(env).agent.controller
     for _ in range(steps):
         target = controller.target_pose

@@ -40,7 +40,7 @@ def _name(env: GymnasiumEnv, slot: int) -> str:
 
 
 def above(env: GymnasiumEnv, slot: int, height_m: float) -> list[float]:
-    """Where the tool centre point is when the cups are over the best spot of a body."""
+    """Where the tool center point is when the cups are over the best spot of a body."""
     world = base(env).world
     x, y, z = sealable_spot(world, torch.tensor([slot]))[0].tolist()
     return [x, y, z + float(world.cup_tips[0, 2]) + height_m]

@@ -136,7 +136,7 @@ def row_of_state(state: dict[str, Tensor], env: int) -> dict[str, Tensor]:
 
 
 def move_gripper(world: TensorWorld, position: Sequence[float] | Tensor) -> None:
-    """Put the tool centre point at a world position, cups down."""
+    """Put the tool center point at a world position, cups down."""
     tip = torch.as_tensor(position, dtype=torch.float32).expand(world.num_envs, 3)
     down = torch.tensor([0.0, 1.0, 0.0, 0.0]).expand(world.num_envs, 4)
     world._end_effector_pose = torch.cat((tip, down), dim=-1)

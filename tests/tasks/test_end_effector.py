@@ -320,31 +320,31 @@ def test_goals_change_their_colour():
     made.reset(seed=3)
     places = [np.array(place) for place in _goals_in_order(made)]
 
-    def colours():
+    def colors():
         image = base(made).capture()["base_camera"].astype(float)
         return [_colour(image, place) for place in places]
 
-    assert colours() == ["green", "red", "red"]
+    assert colors() == ["green", "red", "red"]
     put_arm(made, places[0])
     put_arm(made, (-0.09, 0.0, 0.42))
-    assert colours() == ["yellow", "green", "red"]
+    assert colors() == ["yellow", "green", "red"]
     state = base(made).get_state()
     put_arm(made, places[1])
     put_arm(made, (-0.09, 0.0, 0.42))
-    assert colours() == ["yellow", "yellow", "green"]
+    assert colors() == ["yellow", "yellow", "green"]
     base(made).set_state(state)
-    assert colours() == ["yellow", "green", "red"]
+    assert colors() == ["yellow", "green", "red"]
     put_arm(made, places[1])
     put_arm(made, places[2])
     put_arm(made, (-0.09, 0.0, 0.42))
-    assert colours() == ["yellow"] * 3
+    assert colors() == ["yellow"] * 3
     made.reset(seed=3)
-    assert colours() == ["green", "red", "red"]
+    assert colors() == ["green", "red", "red"]
     made.close()
 
 
 def _colour(image, place):
-    """The colour that the base camera shows at a world point."""
+    """The color that the base camera shows at a world point."""
     eye, target = np.array(CAMERA.eye_m), np.array(CAMERA.target_m)
     forward = (target - eye) / np.linalg.norm(target - eye)
     right = np.cross(forward, [0.0, 0.0, 1.0])

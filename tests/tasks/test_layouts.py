@@ -72,7 +72,7 @@ def test_shapes_and_textures_are_those_of_the_split(key, split):
     allowed = pools(split)
     for drawn in scenes(key, split):
         for body in filter(None, drawn.layout.bodies):
-            if body.ghost:  # its colour says something, so it is the same in both splits
+            if body.ghost:  # its color says something, so it is the same in both splits
                 continue
             fitting = body.shape in fittings()
             assert fitting or body.shape in allowed.shapes

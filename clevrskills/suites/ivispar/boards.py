@@ -18,7 +18,7 @@ from clevrskills.core.episode import FROZEN
 from clevrskills.suites.ivispar.board import Board, State
 from clevrskills.suites.ivispar.search import Move, distances, solve
 
-COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")
+COLORS = ("red", "green", "blue", "yellow", "orange", "purple")
 SHAPES = ("cube", "sphere", "pyramid", "cylinder", "cone", "prism")
 BASE = 4
 """Number of colors and shapes in the base set."""
@@ -95,7 +95,7 @@ class Puzzle:
 def palette(set_name: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return the colors and shapes of a set."""
     every = set_name in ("sizes", "pilot")
-    return (COLOURS, SHAPES) if every else (COLOURS[:BASE], SHAPES[:BASE])
+    return (COLORS, SHAPES) if every else (COLORS[:BASE], SHAPES[:BASE])
 
 
 def limit(set_name: str, c1: int) -> int:

@@ -51,7 +51,7 @@ def canonical(text: str) -> str:
 def read(
     action: str | int,
     geoms: Sequence[Geom],
-    colours: Sequence[str],
+    colors: Sequence[str],
     shapes: Sequence[str],
     drawn: bool = False,
     lenient: bool = False,
@@ -79,7 +79,7 @@ def read(
     known: Mapping[str, str] = _known(shapes, drawn)
     tiles = bool(geoms) and geoms[0][1] == "tile"
     if lenient:
-        return _lenient(words, geoms, colours, known, tiles)
+        return _lenient(words, geoms, colors, known, tiles)
     match = _MOVE.fullmatch(words.removesuffix(".").rstrip())
     if match is None:
         return MoveCommand(code=UNPARSABLE)
@@ -88,7 +88,7 @@ def read(
     if tiles:
         seconds = {second: ""} if second.isdecimal() else {name: "" for name, _ in geoms}
     if args := _unknown(
-        (first, ["tile"] if tiles else colours), (second, seconds), (direction, DIRECTIONS)
+        (first, ["tile"] if tiles else colors), (second, seconds), (direction, DIRECTIONS)
     ):
         return MoveCommand(code=UNKNOWN_WORD, args=args)
     geom = (second, "tile") if tiles else (first, known[second])
@@ -110,7 +110,7 @@ def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
 
 
 def _lenient(
-    text: str, geoms: Sequence[Geom], colours: Sequence[str], known: Mapping[str, str], tiles: bool
+    text: str, geoms: Sequence[Geom], colors: Sequence[str], known: Mapping[str, str], tiles: bool
 ) -> MoveCommand:
     """Parse leniently: take the first direction in order, and the color before the first shape."""
     direction = next((k for k, name in enumerate(DIRECTIONS) if name in text), -1)
@@ -124,7 +124,7 @@ def _lenient(
     for before, word in zip(words, words[1:], strict=False):
         shape = known.get(word.strip(".,;:!?"))
         if shape is not None:
-            geom = (before, shape) if before in colours else None
+            geom = (before, shape) if before in colors else None
             return _command(geom, f"{before} {word}", geoms, direction, _times(text))
     return MoveCommand(code=UNPARSABLE)
 
@@ -154,7 +154,7 @@ def _entries(text: str) -> list[str]:
 
 
 def read_listing(
-    text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
+    text: str, colors: Sequence[str], shapes: Sequence[str], drawn: bool = False
 ) -> set[tuple[str, str, str]] | MoveCommand:
     """Parse a listing, ``<cell> <color> <shape>; …``.
 
@@ -172,7 +172,7 @@ def read_listing(
         match = _LISTED.fullmatch(entry)
         if match is None:
             return MoveCommand(code=UNPARSABLE)
-        if args := _unknown((match[2], colours), (match[3], known)):
+        if args := _unknown((match[2], colors), (match[3], known)):
             return MoveCommand(code=UNKNOWN_WORD, args=args)
         found.add((match[1].upper(), match[2], known[match[3]]))
     return found or MoveCommand(code=UNPARSABLE)

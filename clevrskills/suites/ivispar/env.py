@@ -60,7 +60,7 @@ class BoardEnv(SymbolicEnv):
 
     def start(self, episode: SymbolicEpisode) -> None:
         puzzle = self.puzzle = Puzzle.from_json(episode.start["puzzle"])
-        self.colours, self.shapes = palette(episode.start["set"])
+        self.colors, self.shapes = palette(episode.start["set"])
         self.state = puzzle.start
         self.world = BoardWorld(tuple(puzzle.name_of), puzzle.size, torch.tensor([puzzle.start]))
         self._length = Distance(puzzle.board, puzzle.goal, puzzle.start, puzzle.c1)
@@ -79,7 +79,7 @@ class BoardEnv(SymbolicEnv):
     @property
     def prompt(self) -> TextPrompt:
         """Prompt of the episode, with the colors and shapes of its set."""
-        about = {"size": self.puzzle.size, "colors": self.colours, "shapes": self.shapes}
+        about = {"size": self.puzzle.size, "colors": self.colors, "shapes": self.shapes}
         asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
         return replace(super().prompt, about={"task": asked, **about})
 
@@ -99,7 +99,7 @@ class BoardEnv(SymbolicEnv):
         Raises:
             PolicyError: The number is out of range.
         """
-        words = (self.colours, self.shapes, self._drawn, self._lenient)
+        words = (self.colors, self.shapes, self._drawn, self._lenient)
         command = read(text, self.puzzle.geoms, *words)
         args: Mapping[str, str] = command.args
         before, code = self.distances[-1], command.code
@@ -219,7 +219,7 @@ class ListingEnv(BoardEnv):
 
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
         """Compare a listing with the board."""
-        given = read_listing(str(text), self.colours, self.shapes, self._drawn)
+        given = read_listing(str(text), self.colors, self.shapes, self._drawn)
         if isinstance(given, MoveCommand):
             self.classes["illegal"] += 1
             return False, given.code, given.args

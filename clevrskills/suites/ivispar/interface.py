@@ -12,7 +12,7 @@ from clevrskills.core.interface import Actuator, Codes, TextActuator, TextInterf
 from clevrskills.core.policy import ActionError
 from clevrskills.errors import ClevrSkillsError, whole_number
 from clevrskills.suites.ivispar.board import DIRECTIONS
-from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
+from clevrskills.suites.ivispar.boards import COLORS, SHAPES
 from clevrskills.suites.ivispar.commands import canonical
 from clevrskills.suites.symbolic import SymbolicEnv
 
@@ -98,7 +98,7 @@ TEXT = MoveInterface(
     "text",
     {
         "grammar": "move <color> <shape> <direction>",
-        "colors": list(COLOURS),
+        "colors": list(COLORS),
         "shapes": list(SHAPES),
         "directions": list(DIRECTIONS),
         "examples": [f"move red cube {direction}" for direction in DIRECTIONS],

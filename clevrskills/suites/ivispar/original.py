@@ -12,7 +12,7 @@ from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board, State
-from clevrskills.suites.ivispar.boards import COLOURS, SHAPES, Puzzle
+from clevrskills.suites.ivispar.boards import COLORS, SHAPES, Puzzle
 from clevrskills.suites.ivispar.search import Move, solve
 from clevrskills.suites.symbolic import SymbolicEpisode
 
@@ -93,7 +93,7 @@ def _fault(puzzle: Puzzle) -> str:
     """Return the fault of a puzzle; empty: it is valid."""
     cells = puzzle.size**2
     for (color, shape), *places in zip(puzzle.geoms, puzzle.start, puzzle.goal, strict=True):
-        if shape != "tile" and (color not in COLOURS or shape not in SHAPES):
+        if shape != "tile" and (color not in COLORS or shape not in SHAPES):
             return f"there is no {color} {shape}"
         if not all(0 <= place < cells for place in places):
             return f"the {color} {shape} is not on the board"

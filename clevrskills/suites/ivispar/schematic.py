@@ -53,14 +53,14 @@ def draw_board(
     x, z = np.meshgrid(np.arange(-1, n + 1), np.arange(-1, n + 1))
     right = left + (x + 0.5) * pitch
     down = HEIGHT - MARGIN_PX - (z + 0.5) * pitch
-    centres = np.stack([right, down], axis=-1)
+    centers = np.stack([right, down], axis=-1)
     for (first, shape), cell in zip(puzzle.geoms, cells, strict=True):
-        middle = centres[cell // n + 1, cell % n + 1]
+        middle = centers[cell // n + 1, cell % n + 1]
         if shape == "tile":
             _tile(pen, middle, pitch, int(first), n)
         else:
             _outline(pen, middle, 0.34 * pitch, shape, INK[first])
-    return np.asarray(canvas.resize((WIDTH, HEIGHT), Image.Resampling.BOX)), centres
+    return np.asarray(canvas.resize((WIDTH, HEIGHT), Image.Resampling.BOX)), centers
 
 
 def _outline(

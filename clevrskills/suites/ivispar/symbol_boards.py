@@ -118,9 +118,9 @@ class SymbolBoards(SymbolicSuite):
         for path, puzzle in puzzles:
             if (puzzle.geoms[0][1] == "tile") != TASKS[task].tiles:
                 raise ClevrSkillsError(f"{path} is not a puzzle of the task {task}")
-        colours, shapes = palette("base")
+        colors, shapes = palette("base")
         basic = all(
-            color in colours and shape in shapes for _, p in puzzles for color, shape in p.geoms
+            color in colors and shape in shapes for _, p in puzzles for color, shape in p.geoms
         )
         of = TASKS[task].set_of(split)
         of = of if basic or of in ("sizes", "pilot", "tiles") else "pilot"  # has all pieces

@@ -89,28 +89,28 @@ def draw_view(
         )
         return np.hstack([draw_view(of, puzzle, there, shown) for of, there, shown in boards])
     if view.drawn:
-        image, centres = draw_board(puzzle, cells, mark.value[1])
+        image, centers = draw_board(puzzle, cells, mark.value[1])
     else:
         from clevrskills.suites.ivispar.scene import board_scene
 
         camera = {"view3d": "front", "random3d": "random", "top3d": "top"}[view.base]
-        image, centres = board_scene(puzzle.size).render(puzzle, cells, mark.value[1], camera, seed)
+        image, centers = board_scene(puzzle.size).render(puzzle, cells, mark.value[1], camera, seed)
     canvas, size = Image.fromarray(image), puzzle.size
     pen = ImageDraw.Draw(canvas)
     if view.labels in ("both", "edge"):
         for k in range(size):
             letter, number = cell_name(k, size)[0], str(k + 1)
-            _write(pen, _edge(centres, 0, k + 1, 1, k + 1), letter, 40, "white")
-            _write(pen, _edge(centres, k + 1, 0, k + 1, 1), number, 40, "white")
+            _write(pen, _edge(centers, 0, k + 1, 1, k + 1), letter, 40, "white")
+            _write(pen, _edge(centers, k + 1, 0, k + 1, 1), number, 40, "white")
     if view.labels in ("both", "cell"):
         for cell in set(range(size * size)) - set(cells):
             z, x = divmod(cell, size)
             ink = (70, 70, 70) if (x + z) % 2 or view.drawn else (210, 210, 210)
-            _write(pen, centres[z + 1, x + 1], cell_name(cell, size), 30, ink)
+            _write(pen, centers[z + 1, x + 1], cell_name(cell, size), 30, ink)
     if not view.drawn and puzzle.geoms[0][1] == "tile":
         for (tile, _), cell in zip(puzzle.geoms, cells, strict=True):
             z, x = divmod(cell, size)
-            _write(pen, centres[z + 1, x + 1], tile, 44, "white")
+            _write(pen, centers[z + 1, x + 1], tile, 44, "white")
     _caption(pen, mark)
     return np.asarray(canvas)
 
@@ -145,9 +145,9 @@ def _caption(pen: ImageDraw.ImageDraw, mark: Marked) -> None:
     _write(pen, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), caption, 44, "white")
 
 
-def _edge(centres: np.ndarray, z: int, x: int, to_z: int, to_x: int) -> np.ndarray:
+def _edge(centers: np.ndarray, z: int, x: int, to_z: int, to_x: int) -> np.ndarray:
     """Return the position of a label beside the board."""
-    return 0.7 * centres[z, x] + 0.3 * centres[to_z, to_x]
+    return 0.7 * centers[z, x] + 0.3 * centers[to_z, to_x]
 
 
 def _write(

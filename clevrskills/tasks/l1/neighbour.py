@@ -96,13 +96,13 @@ class Neighbour(Task):
             if not aside or _image_cosine(rng, poses[0], poses[-1], direction) > ASIDE_IMAGE_COS:
                 raise LayoutError("two neighbours in the same direction")
         textures = rng.textures_for(tile_names, pools.textures_2)
-        colours = rng.textures_for(names, pools.textures_1, in_turn=True)
+        colors = rng.textures_for(names, pools.textures_1, in_turn=True)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, pose in enumerate(tile_poses):
             name = tile_names[i]
             bodies[i] = Body(self.slots[i], name, textures[i], pose, AREA_SIZE_M, True, noun="area")
         for i, pose in enumerate(poses):
-            bodies[3 + i] = Body(self.slots[3 + i], items[i].name, colours[i], pose)
+            bodies[3 + i] = Body(self.slots[3 + i], items[i].name, colors[i], pose)
         roles = {"area": area, "direction": list(DIRECTIONS).index(direction)}
         roles |= {"first": 3, "second": 4}
         return Layout(tuple(bodies), {name: np.array(role) for name, role in roles.items()})

@@ -17,7 +17,7 @@ class NovelAdjective(NovelAdjectiveTask):
     """
 
     key = "novel_adjective"
-    sentence = "Put the object that an invented adjective describes on another one"
+    sentence = "Put the object of an invented adjective on another one"
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout, natural = self.scene(rng)

@@ -196,18 +196,18 @@ def test_keys_and_pointer(tab: Browser, list_page: Path, episode: Episode) -> No
     tab.press(" ", " ")
     assert not tab.run("return player.playing;")
 
-    centre = """
+    center = """
         const box = {}.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2];"""
     tab.click(
-        *tab.run("$('keysteps').scrollIntoView();" + centre.format("$('keysteps').children[1]"))
+        *tab.run("$('keysteps').scrollIntoView();" + center.format("$('keysteps').children[1]"))
     )
     assert step() == second
     tab.press(" ", " ")  # plays, though the key-step was clicked last
     assert tab.run("return player.playing;")
     tab.press(" ", " ")
     lane = "document.querySelector('.lane')"
-    tab.click(*tab.run("scrollTo(0, 0);" + lane + ".scrollIntoView();" + centre.format(lane)))
+    tab.click(*tab.run("scrollTo(0, 0);" + lane + ".scrollIntoView();" + center.format(lane)))
     assert step() == round(steps / 2)
     tab.run("$('scrub').value = 3; $('scrub').oninput();")
     assert step() == 3
@@ -227,7 +227,7 @@ def test_labels_cover_no_object(tab: Browser, list_page: Path) -> None:
     tab.open(list_page)
     found = tab.run("""
         const box = (left, top, right, bottom, number) => ({
-          left, top, right, bottom, colour: "red", names: ["a name that is long", `${number}`],
+          left, top, right, bottom, color: "red", names: ["a name that is long", `${number}`],
         });
         const pen = document.createElement("canvas").getContext("2d");
         const screen = {canvas: {width: 400, height: 200}};

@@ -113,12 +113,12 @@ def test_curves_of_runs_are_drawn(tab: Browser, tmp_path: Path) -> None:
         return {
           legend: texts(".curves .legend span"), across: texts(".curves .across"),
           ends: ends.map(({x, y}) => [x, y]),
-          colours: lines.map((line) => getComputedStyle(line).stroke),
+          colors: lines.map((line) => getComputedStyle(line).stroke),
         };"""
     )
     assert found["legend"] == ["base", "new"] and found["across"] == ["0", "1", "2", "turns"]
     assert found["ends"] == [[640, 0], [640, 240]]
-    assert len(set(found["colours"])) == 2
+    assert len(set(found["colors"])) == 2
 
 
 def test_what_other_programs_do_not_state(tab: Browser, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_frames_come_back(video: Path) -> None:
     expected = np.stack([scene(step) for step in range(37)])
     error = frames.astype(float) - expected
     assert np.abs(error).mean() < 3.0
-    assert np.abs(error.mean(axis=(0, 1, 2))).max() < 2.0  # colours do not shift
+    assert np.abs(error.mean(axis=(0, 1, 2))).max() < 2.0  # colors do not shift
     others = frames.astype(float) - np.roll(expected, 1, axis=0)
     assert np.abs(others).mean() > np.abs(error).mean()  # and no frame is off by one
 

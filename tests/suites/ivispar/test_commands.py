@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clevrskills.suites.ivispar.board import DIRECTIONS
-from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
+from clevrskills.suites.ivispar.boards import COLORS, SHAPES
 from clevrskills.suites.ivispar.commands import MoveCommand, read, read_listing
 
 GEOMS = [("red", "cube"), ("blue", "sphere"), ("yellow", "pyramid"), ("green", "cylinder")]
@@ -89,18 +89,18 @@ def expected(entry: object) -> MoveCommand:
 
 
 def test_unknown_words_are_reported() -> None:
-    said = read("move red ball left", GEOMS, COLOURS, SHAPES[:2])
+    said = read("move red ball left", GEOMS, COLORS, SHAPES[:2])
     assert said.args == {"word": "ball", "known": ", ".join(SHAPES[:2])}
-    assert read("move red cube north", GEOMS, COLOURS, SHAPES).args["word"] == "north"
-    assert read("move tile x left", TILES, COLOURS, SHAPES).args["word"] == "x"
-    listed = read_listing("A1 red cube; B2 pink cube", COLOURS, SHAPES)
+    assert read("move red cube north", GEOMS, COLORS, SHAPES).args["word"] == "north"
+    assert read("move tile x left", TILES, COLORS, SHAPES).args["word"] == "x"
+    listed = read_listing("A1 red cube; B2 pink cube", COLORS, SHAPES)
     assert isinstance(listed, MoveCommand) and listed.args["word"] == "pink"
 
 
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("text", TABLE)
 def test_geoms(text: str, lenient: bool) -> None:
-    said = read(text, GEOMS, COLOURS, SHAPES, lenient=lenient)
+    said = read(text, GEOMS, COLORS, SHAPES, lenient=lenient)
     assert bool(said.args) == (said.code in (WORD, UNKNOWN))
     assert replace(said, args={}) == expected(TABLE[text][lenient])
 
@@ -109,31 +109,31 @@ def test_names_of_drawn_shapes() -> None:
     for shape, piece in (("square", 0), ("circle", 1), ("triangle", 2), ("hexagon", 3)):
         text = f"move {GEOMS[piece][0]} {shape} up"
         for lenient in (False, True):
-            command = read(text, GEOMS, COLOURS, SHAPES, drawn=True, lenient=lenient)
+            command = read(text, GEOMS, COLORS, SHAPES, drawn=True, lenient=lenient)
             assert command == MoveCommand(piece, UP)
-        assert read(text, GEOMS, COLOURS, SHAPES).code == WORD
-    assert read("move red cube up", GEOMS, COLOURS, SHAPES, drawn=True) == MoveCommand(0, UP)
+        assert read(text, GEOMS, COLORS, SHAPES).code == WORD
+    assert read("move red cube up", GEOMS, COLORS, SHAPES, drawn=True) == MoveCommand(0, UP)
     listing, found = "A1 red square; B2 blue sphere", {("A1", "red", "cube")}
-    assert isinstance(read_listing(listing, COLOURS, SHAPES), MoveCommand)
+    assert isinstance(read_listing(listing, COLORS, SHAPES), MoveCommand)
     found |= {("B2", "blue", "sphere")}
-    assert read_listing(listing, COLOURS, SHAPES, drawn=True) == found
+    assert read_listing(listing, COLORS, SHAPES, drawn=True) == found
 
 
 def test_words_outside_the_set_are_unknown() -> None:
-    assert read("move orange cube left", GEOMS, COLOURS[:4], SHAPES[:4]).code == WORD
+    assert read("move orange cube left", GEOMS, COLORS[:4], SHAPES[:4]).code == WORD
 
 
 def test_tiles() -> None:
     for lenient in (False, True):
         for k, way in enumerate(DIRECTIONS):
-            command = read(f"move tile 5 {way}", TILES, COLOURS, SHAPES, lenient=lenient)
+            command = read(f"move tile 5 {way}", TILES, COLORS, SHAPES, lenient=lenient)
             assert command == MoveCommand(4, k)
-        assert read("move tile 9 left", TILES, COLOURS, SHAPES, lenient=lenient).code == UNKNOWN
+        assert read("move tile 9 left", TILES, COLORS, SHAPES, lenient=lenient).code == UNKNOWN
         wrong = NO if lenient else WORD
-        assert read("move red cube left", TILES, COLOURS, SHAPES, lenient=lenient).code == wrong
-        assert read("move tile five left", TILES, COLOURS, SHAPES, lenient=lenient).code == wrong
+        assert read("move red cube left", TILES, COLORS, SHAPES, lenient=lenient).code == wrong
+        assert read("move tile five left", TILES, COLORS, SHAPES, lenient=lenient).code == wrong
     # a number names a tile, and repeats nothing
-    assert read("move tile 5 left 2", TILES, COLOURS, SHAPES, lenient=True) == MoveCommand(4, LEFT)
+    assert read("move tile 5 left 2", TILES, COLORS, SHAPES, lenient=True) == MoveCommand(4, LEFT)
 
 
 @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ def test_tiles() -> None:
     ],
 )
 def test_listings(text: str, found: set | str) -> None:
-    said = read_listing(text, COLOURS, SHAPES)
+    said = read_listing(text, COLORS, SHAPES)
     assert (said.code if isinstance(said, MoveCommand) else said) == found

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from clevrskills.core.suite import all_views, load_suite
-from clevrskills.suites.ivispar.boards import COLOURS, SHAPES, Puzzle
+from clevrskills.suites.ivispar.boards import COLORS, SHAPES, Puzzle
 from clevrskills.suites.ivispar.schematic import INK, draw_board, ring
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS, Marked, draw_view, in_one
 
 SUITE = load_suite("ivispar")
 GEOMS = [("red", "cube"), ("blue", "sphere"), ("green", "pyramid"), ("yellow", "cylinder")]
 PUZZLE = Puzzle(4, GEOMS, (0, 5, 10, 15), (1, 2, 3, 4))
-BASE = [(color, shape) for color in COLOURS[:4] for shape in SHAPES[:4]]
+BASE = [(color, shape) for color in COLORS[:4] for shape in SHAPES[:4]]
 
 
 def test_names_of_views() -> None:
@@ -23,15 +23,15 @@ def test_names_of_views() -> None:
 
 
 def test_a_drawing_has_each_piece_in_its_cell() -> None:
-    image, centres = draw_board(PUZZLE, PUZZLE.start, Marked.ACTIVE.value[1])
+    image, centers = draw_board(PUZZLE, PUZZLE.start, Marked.ACTIVE.value[1])
     for (color, _), cell in zip(PUZZLE.geoms, PUZZLE.start, strict=True):
-        right, down = centres[cell // 4 + 1, cell % 4 + 1].astype(int)
+        right, down = centers[cell // 4 + 1, cell % 4 + 1].astype(int)
         assert image[down, right].tolist() == list(INK[color])
-    free = centres[1, 2].astype(int)  # B1
+    free = centers[1, 2].astype(int)  # B1
     assert image[free[1], free[0]].tolist() == [255, 255, 255]
     assert image[5, 5].tolist() == list(Marked.ACTIVE.value[1])
     # column A is left of B, row 1 nearer than row 2
-    assert centres[1, 1, 0] < centres[1, 2, 0] and centres[1, 1, 1] > centres[2, 1, 1]
+    assert centers[1, 1, 0] < centers[1, 2, 0] and centers[1, 1, 1] > centers[2, 1, 1]
 
 
 def test_marks_and_labels() -> None:

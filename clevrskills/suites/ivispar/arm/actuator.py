@@ -45,7 +45,7 @@ class BoardActuator:
         """
         env = self._env
         lenient, drawn = env.criteria.name == "released", bool(env.board_views)
-        command = read(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
+        command = read(action, env.puzzle.geoms, env.colors, env.shapes, drawn, lenient)
         if command.code:
             return self._end(command.code, command.args)
         piece, direction, before = command.piece, command.direction, env.state

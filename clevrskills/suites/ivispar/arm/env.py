@@ -51,7 +51,7 @@ class GeomsArmEnv(ClevrSkillsEnv):
         layout = self.layouts[0]
         goal = tuple(int(cell) for cell in layout.roles["goal"] if cell >= 0)
         self.puzzle = Puzzle(SIZE, geoms_of(layout), self.state, goal)
-        self.colours, self.shapes = palette("base")
+        self.colors, self.shapes = palette("base")
 
     @property
     def turn_limit(self) -> int:
@@ -64,8 +64,8 @@ class GeomsArmEnv(ClevrSkillsEnv):
     @property
     def prompt(self) -> Prompt:
         """Prompt of the episode, with the colors and shapes of its set."""
-        colours, shapes = palette("base")
-        about = {"task": "geoms", "size": SIZE, "colors": colours, "shapes": shapes}
+        colors, shapes = palette("base")
+        about = {"task": "geoms", "size": SIZE, "colors": colors, "shapes": shapes}
         return replace(super().prompt, about=about)
 
     @property
