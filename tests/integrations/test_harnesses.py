@@ -168,7 +168,7 @@ def test_openenv_gives_the_results_of_the_command(
         ({"suite": "ivispar", "tasks": "geom"}, "geom"),
         ({"suite": "ivispar", "preset": "blurred"}, "preset"),
         ({"suite": "ivispar", "interface": "index"}, "is numeric"),
-        ({"suite": "ivispar", "policy_arg": "color=red"}, "color"),
+        ({"suite": "ivispar", "policy_arg": "colour=red"}, "colour"),
         ({"suite": "clevrskills", "tasks": "pick"}, "is numeric"),
     ],
 )

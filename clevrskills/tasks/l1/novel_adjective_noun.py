@@ -13,9 +13,7 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     """
 
     key = "novel_adjective_noun"
-    sentence = (
-        "Put the object of an invented adjective on another, both named by invented nouns"
-    )
+    sentence = "Put the object of an invented adjective on another, both named by invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout, thing = self.scene(rng)
