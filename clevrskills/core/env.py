@@ -12,7 +12,6 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from clevrskills.core.episode import episode_name
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes two seconds to import
@@ -140,11 +139,6 @@ class Episode(ABC):
     prompt: Prompt
     limit: int = 0
     tags: Mapping[str, Any] = NOTHING
-
-    @property
-    def id(self) -> str:
-        """Name of the episode, e.g. ``sort_test_007``."""
-        return episode_name(self.task, self.split, self.index)
 
     @property
     @abstractmethod

@@ -44,8 +44,8 @@ OF_FOLDER = {
     "chat": "clevrskills.agents.policy:ChatPolicy",
 }
 """Policies with a folder or an address, e.g. ``replay:DATASET``."""
-WEIGHTS = ("path", "checkpoint", "ckpt", "weights", "model")
-"""Words in the names of arguments that may be files or folders of weights."""
+CONTENT = ("path", "checkpoint", "ckpt", "weights", "model", "replay")
+"""Words in the names of arguments that may be files or folders of weights or replies."""
 PARTS = ("planner", "actor")
 """Names of arguments that are policies themselves."""
 FOLDERS = ("replay", "checkpoint", "rl", "lerobot")
@@ -156,16 +156,16 @@ class PolicySource:
     def content(self) -> dict[str, str]:
         """Return the SHA-256 of the policy's files and folders by absolute path.
 
-        These are its checkpoint, arguments with one of :data:`WEIGHTS` in their names, arguments
-        that are policies, and the file of its module but not those it imports. Policies of this
-        package and policy servers have none.
+        These are its checkpoint, the manifest of its dataset, arguments with one of
+        :data:`CONTENT` in their names, arguments that are policies, and the file of its module but
+        not those it imports. Other policies of this package and policy servers have none.
 
         Raises:
             ClevrSkillsError: A checkpoint is missing, or a file cannot be read.
         """
         paths = [*self._files()]
         for name, value in self.arguments.items():
-            if isinstance(value, str) and any(part in name for part in WEIGHTS):
+            if isinstance(value, str) and any(part in name for part in CONTENT):
                 of_zoo = value.removeprefix("zoo/") in zoo_names()
                 path = located(Path(value)) if of_zoo else Path(value)
                 paths.append(latest(path)[1] or path)
@@ -178,7 +178,7 @@ class PolicySource:
         """Yield the files and folders given by the name."""
         head, _, rest = self.name.partition(":")
         module, path = head, Path(rest)
-        if self.name in {**BUILT_IN, **self.own} or head == "replay":
+        if self.name in {**BUILT_IN, **self.own}:
             return
         if self.name.startswith(CHAT):
             if self.name.startswith(SCRIPT):
@@ -186,6 +186,8 @@ class PolicySource:
             module = self._reply_module
         elif "://" in self.name:
             return
+        elif head == "replay":
+            yield path / "manifest"
         elif head == "checkpoint":
             yield find(path)
         elif head == "rl":

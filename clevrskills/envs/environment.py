@@ -161,7 +161,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         )
         if images and render_backend == "none":
             raise ClevrSkillsError(
-                f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
+                f"{obs_mode=}, {render_mode=} needs images, but render_backend is 'none'"
             )
         _freeze_imports()
         super().__init__(
@@ -624,7 +624,7 @@ def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: int | 
     episode.check(task, split, robot_name)
     if seed not in (None, episode.seed):
         raise ClevrSkillsError(
-            f"episode {episode.id} has seed {episode.seed}, not {seed}; leave the seed out"
+            f"the episode has seed {episode.seed}, not {seed}; leave the seed out"
         )
     return episode.seed
 

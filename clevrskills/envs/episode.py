@@ -78,12 +78,12 @@ class EpisodeSpec(Episode):
         ):
             if own != given:
                 raise ClevrSkillsError(
-                    f"episode {self.id} is for {name} {own}, but the environment has {given}"
+                    f"the episode is for {name} {own}, but the environment has {given}"
                 )
         own_arguments = _arguments(make_task(self.task, **self.task_args))
         if own_arguments != _arguments(task):
             raise ClevrSkillsError(
-                f"episode {self.id} is for the arguments {own_arguments}, "
+                f"the episode is for the arguments {own_arguments}, "
                 f"but the environment has {_arguments(task)}"
             )
 
@@ -107,9 +107,7 @@ class EpisodeSpec(Episode):
             ],
         }
         if _prompt(prompt, self.layout, self.prompt.setting) != self.prompt:
-            raise ClevrSkillsError(
-                f"episode {self.id}: the bodies of the prompt differ from those of the layout"
-            )
+            raise ClevrSkillsError("the bodies of the prompt differ from those of the layout")
         return {
             "task": self.task,
             "split": self.split,

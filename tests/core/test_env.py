@@ -45,7 +45,7 @@ def test_optional_members_of_environments_have_defaults() -> None:
 
 def test_optional_members_of_episodes_have_defaults() -> None:
     episode = Drawn()
-    assert episode.id == "lamp_test_007" and episode.pack() == {"task": "lamp"}
+    assert episode.pack() == {"task": "lamp"}
     assert (episode.limit, episode.twin, episode.planned_turns) == (0, "", None)
     assert not (episode.axes or episode.tags)
 

@@ -91,6 +91,28 @@ def test_content_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert not PolicySource(name).content()
 
 
+@pytest.mark.parametrize(
+    ("file", "name", "arguments"),
+    [
+        ("manifest/local.jsonl", "replay:recorded", {}),
+        ("transcripts/geoms_base_000.jsonl", "chat:http://h/v1", {"replay": "recorded"}),
+    ],
+)
+def test_content_of_replays(
+    file: str, name: str, arguments: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for recorded in ("one", "two", "one"):
+        path = tmp_path / "recorded" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(recorded)
+        found.append(PolicySource(name, arguments).content())
+    (key,) = found[0]
+    assert key.startswith(str(tmp_path / "recorded"))
+    assert found[0] == found[2] != found[1] and found[1].keys() == {key}
+
+
 @pytest.mark.slow
 def test_isolated_policies_act_alike_but_cannot_peek(tmp_path: Path) -> None:
     for k, policy in enumerate(("fake_policies:Crowd", "fake_policies:Peeker")):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ConnectionLost, ObservationOptions, PromptInput
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
@@ -97,7 +98,7 @@ class Troubled(Wanderer):
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         super().reset(prompt)
-        self.episode = episode.id
+        self.episode = episode_name(episode.task, episode.split, episode.index)
 
     def act(self, observation: Mapping[str, Any]) -> Any:
         action = super().act(observation)

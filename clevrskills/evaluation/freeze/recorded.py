@@ -105,6 +105,7 @@ def _solved(suite: Suite, task: str, split: str, robot: str, episodes: Sequence[
         env.reset(options={"episode": episode})
         turns, reason = solve(env, suite.oracle(env), find_interface(suite))
         if reason:
-            raise ClevrSkillsError(f"the oracle does not solve {episode.id}: {reason}")
+            named = f"{task}, seed {episode.seed}"
+            raise ClevrSkillsError(f"the oracle does not solve {named}: {reason}")
         steps.append(turns)
     return steps

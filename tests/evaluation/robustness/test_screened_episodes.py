@@ -205,6 +205,6 @@ def test_the_package_ships_verdicts_of_what_is_drawn_now():
                 found = "-" if isinstance(made, str) else made.content_hash
                 drawn += 1
                 if not found.startswith(digits):
-                    others.append((name, key, one.id))
+                    others.append((name, key, one.index))
                     assert not isinstance(made, str) and made.prompt.keysteps, others[-1]
     assert drawn > 3000 and len(others) <= 0.01 * drawn, others
