@@ -16,18 +16,14 @@ from torch import Tensor, nn
 from clevrskills.baselines import load
 from clevrskills.baselines.batch import Prompts
 from clevrskills.baselines.policies.compact import controller as control
-from clevrskills.baselines.policies.compact.controller import (
-    MOTIONS,
-    SKILLS,
-    Command,
-    Controller,
+from clevrskills.baselines.policies.compact.controller import Command, Controller
+from clevrskills.baselines.policies.compact.controller_network import (
+    CHUNK,
     ControllerNetwork,
     Prediction,
     Situation,
-    feature_count,
 )
 from clevrskills.baselines.policies.compact.demonstrations import (
-    PRESS_M,
     ControlWindows,
     controller_losses,
     rows_of,
@@ -46,6 +42,7 @@ from clevrskills.baselines.policies.compact.network import (
 )
 from clevrskills.baselines.policies.compact.perception import SceneWindows
 from clevrskills.baselines.policies.compact.policy import CompactPolicy
+from clevrskills.baselines.policies.compact.skills import MOTION_NAMES, MOTIONS, SKILL_NAMES
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
@@ -124,9 +121,9 @@ def test_an_image_of_several_frames_is_encoded_once() -> None:
     shown = torch.rand(2, reader.width)
     state = torch.tensor([0, 1]), torch.tensor([0, 0]), torch.tensor([0, 1])
     frames = torch.tensor([[0, 0, 0], [1, 1, 2]])
-    once = reader(maps, frames, prompts, shown, *state)
+    once = reader(maps, frames, prompts, shown, state)
     copies = SceneMaps(*(each[frames.flatten()] for each in maps))
-    apart = reader(copies, torch.arange(6).reshape(2, 3), prompts, shown, *state)
+    apart = reader(copies, torch.arange(6).reshape(2, 3), prompts, shown, state)
     for one, other in zip(once, apart, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
     assert once.maps.shape == (2, 2, *maps.cells.shape[2:])
@@ -208,17 +205,17 @@ def test_a_batch_of_scenes() -> None:
     assert torch.equal(batch.images, again.images)
     assert not torch.equal(batch.corner, other.corner)  # each batch is shifted anew
     assert batch.pointed.tolist() in ([[2, 0], [0, 0]], [[0, 0], [0, 0]])  # or all in words
-    assert batch.object.tolist() == [0, 1]
+    assert batch.labels.named.tolist() == [[0, -1], [1, -1]]
     at = batch.corner + torch.tensor([0.0, 0.0])
-    column, row = (CAMERA.pixels(batch.bodies[0, 0]) - at).long().tolist()
+    column, row = (CAMERA.pixels(batch.labels.bodies[0, 0]) - at).long().tolist()
     assert tuple(batch.images[0, :, row, column].tolist()) == COLORS["blue"]
 
 
 def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:
     policy, batch = make_policy(), windows_of_scenes()[[0, 3]]
     shown = torch.ones(int((batch.ordered.image_index >= 0).sum()), policy.config.width)
-    state = batch.ordered_state.unbind(1)
-    read = policy.reader.read_prompts(batch.ordered, shown, state)
+    state = batch.ordered_labels.state
+    read = policy.reader.read(batch.ordered, shown, state)
     places = 1 + min(batch.ordered.tokens.shape[1], policy.config.length)
     assert read.pointed.shape == (*batch.ordered_pointed.shape, places)
     words = batch.ordered.image_index < 0
@@ -288,15 +285,15 @@ def demonstration() -> Any:
 
 def test_rows_of_a_demonstration() -> None:
     rows = rows_of(demonstration())
-    names = [MOTIONS[k] for k in rows["motion"]]
+    names = [MOTION_NAMES[k] for k in rows["motion"]]
     assert names == ["move"] * 4 + ["pick"] * 3 + ["lift"] * 3
-    assert {SKILLS[k] for k in rows["skill"]} == {"picked"}
+    assert {SKILL_NAMES[k] for k in rows["skill"]} == {"picked"}
     np.testing.assert_allclose(rows["places"][0, 0], [-0.4, 0, 0.02], atol=1e-6)
     np.testing.assert_allclose(rows["places"][0, 2][2], 0.02, atol=0.002)  # where it was grasped
     assert np.isnan(rows["places"][:, 1]).all()
     np.testing.assert_allclose(rows["waypoint"][0], pose(-0.4, 0.2), atol=1e-6)
     # down to the contact and beyond, so that the servo presses
-    np.testing.assert_allclose(rows["waypoint"][4][2], 0.02 - PRESS_M["pick"], atol=1e-6)
+    np.testing.assert_allclose(rows["waypoint"][4][2], 0.02 - MOTIONS["pick"].press_m, atol=1e-6)
     np.testing.assert_allclose(rows["contact"][6], pose(0, 0.2), atol=1e-6)
     np.testing.assert_allclose(rows["contact"][7], pose(-0.4, 0.02), atol=1e-6)
     assert rows["phase"].tolist() == [0] * 4 + [1] * 3 + [2] * 3
@@ -330,7 +327,7 @@ def pushed() -> Any:
 
 def test_motions_are_cut_where_they_turn_and_pushes_are_labeled_in_hindsight() -> None:
     rows = rows_of(pushed())
-    assert [MOTIONS[k] for k in rows["motion"]] == ["move"] * 3 + ["push"] * 2 + ["lift"]
+    assert [MOTION_NAMES[k] for k in rows["motion"]] == ["move"] * 3 + ["push"] * 2 + ["lift"]
     assert rows["phase"].tolist() == [0, 1, 1, 2, 2, 3]
     np.testing.assert_allclose(rows["waypoint"][0], pose(-0.2, 0.2), atol=1e-6)
     np.testing.assert_allclose(rows["waypoint"][1], pose(-0.2, 0.02), atol=1e-6)
@@ -356,12 +353,12 @@ def test_batches_of_demonstrations() -> None:
     assert torch.equal(one.situation.effector, again.situation.effector)
     other = windows[list(range(32, 64))]
     assert not torch.equal(one.situation.effector, other.situation.effector)
-    moves = (one.motion == MOTIONS.index("move")).nonzero()[:, 0]
+    moves = (one.motion == MOTION_NAMES.index("move")).nonzero()[:, 0]
     on_way = one.situation.effector[moves, :3]
     assert (on_way[:, 2] - 0.2).abs().max() < 0.25  # near the straight way
-    ended = windows._recorded(torch.tensor([9]))
+    ended = windows[[15]]
     assert ended.exists[0].tolist() == [True] + [False] * 7
-    network = ControllerNetwork(feature_count(), 32)
+    network = ControllerNetwork(32)
     windows.fit_scales(network)
     assert network.std.min() >= 0.05
     loss = controller_losses(network, one)["loss"]
@@ -376,15 +373,15 @@ class Aiming(ControllerNetwork):
     """Says that the arm moves to the place of the body, turned upright."""
 
     def __init__(self) -> None:
-        super().__init__(feature_count(), 8)
+        super().__init__(8)
         self.moves = "move"
 
     def forward(self, situation: Situation) -> Prediction:
         motion = torch.full((1, len(MOTIONS)), -9.0)
-        motion[0, MOTIONS.index(self.moves)] = 9.0
+        motion[0, MOTION_NAMES.index(self.moves)] = 9.0
         same = torch.tensor([[1.0, 0, 0, 0, 1, 0]])
-        chunk = torch.full((1, control.CHUNK, 6), 0.25)
-        vacuum, ends = torch.ones(1, control.CHUNK), torch.full((1,), -1.0)
+        chunk = torch.full((1, CHUNK, 6), 0.25)
+        vacuum, ends = torch.ones(1, CHUNK), torch.full((1,), -1.0)
         return Prediction(situation.places[:, 0], same, vacuum, motion, chunk, ends)
 
 
@@ -392,7 +389,7 @@ def command(goal: Tensor | np.ndarray, skill: str = "picked", *obstacles: Any) -
     places = np.full((3, 3), np.nan)
     places[0] = goal
     kept_clear = np.array(obstacles).reshape(-1, 3)
-    return Command(SKILLS.index(skill), places, 0.0, np.full(7, np.nan), kept_clear)
+    return Command(skill, places, 0.0, np.full(7, np.nan), kept_clear)
 
 
 def begun(network: ControllerNetwork, wanted: Command, effector: np.ndarray) -> Controller:
@@ -418,7 +415,7 @@ def test_the_servo_reaches_a_waypoint_in_steps_of_three_centimeters() -> None:
     way = follow(controller, pose(0.0, 0.4), 40)
     np.testing.assert_allclose(way[-1, :3], [-0.3, 0.2, 0.1], atol=1e-4)
     steps = np.linalg.norm(np.diff(way[:, :3], axis=0), axis=1)
-    assert steps.max() <= control.SERVO["move"][2] + 1e-6
+    assert steps.max() <= MOTIONS["move"].most_m + 1e-6
 
 
 def test_throws_are_chunks() -> None:
@@ -523,7 +520,7 @@ PROMPT = PromptInput(
 def test_it_acts_whatever_the_subgoal(skill: str, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = make_policy()
     with torch.no_grad():
-        policy.reader.skill[-1].bias[SKILLS.index(skill)] = 99.0
+        policy.reader.skill[-1].bias[SKILL_NAMES.index(skill)] = 99.0
         policy.reader.geometry[-1].bias[3] = 1.0 if skill == "avoiding" else -5.0
     policy.reset({0: PROMPT})
     for step in range(5):

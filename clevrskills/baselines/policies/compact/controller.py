@@ -2,60 +2,39 @@
 
 A network predicts the motion of the arm, such as moving or pushing, and its waypoint. A servo
 follows the waypoint, so that the arm does not drift; throws are chunks of predicted actions. Rules
-decide when a contact ends and when a failed grasp is repeated. Images and the state of the vacuum
-are no inputs: a policy that observes its own last decision repeats it (copycat problem, Wen et al.
-2020, arXiv 2010.14876).
+decide when a contact ends and when a failed grasp is repeated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from clevrskills.baselines.batch import Movable
+from clevrskills.baselines.policies.compact.controller_network import (
+    PHASES,
+    ControllerNetwork,
+    Prediction,
+    Situation,
+)
 from clevrskills.baselines.policies.compact.network import rotation_of
+from clevrskills.baselines.policies.compact.skills import (
+    CHUNKED,
+    MOTION_NAMES,
+    MOTIONS,
+    SKILL_NAMES,
+    SKILLS,
+)
 from clevrskills.core import geometry
 from clevrskills.dataset_tools.scenes.scene_set import MOVED_M
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 
-SKILLS = (
-    *("picked", "set_down", "pushed_towards", "rotated", "hit", "hit_toppled", "touched"),
-    *("touched_pushed", "touched_toppled", "traced", "end_effector_at_pose", "avoiding"),
-    *("on_top", "inside", "inside_after", "at_position", "at_pose", "at_pose_on_top"),
-    *("at_position_pushed", "toppled_structure", "other"),
-)
-"""Predicate of a subgoal; ``avoiding`` is ``end_effector_at_pose`` past obstacles."""
-EQUIVALENT_SKILLS = {"same_stack": "on_top"}
-"""Predicates that are achieved by the skill of another one."""
-MOTIONS = ("move", "pick", "lift", "place", "push", "throw", "swing", "turn", "touch", "topple")
-"""Classes of motion: the action class of a demonstration's instruction segment."""
-CHUNK_MOTIONS = ("throw", "swing")
-CONTACTS = ("pick", "place", "touch", "push", "topple")
-"""Motions that end with a contact or a release."""
-PHASES = 8
-"""Number of distinct motions of an attempt."""
-PUSHES = ("pushed_towards", "touched_pushed", "touched_toppled", "at_position_pushed")
-"""Skills whose target is the end of a push."""
-CARRIED = ("set_down", "on_top", "inside", "inside_after")
-"""Skills whose target is a body; the controller gets the goal position on it."""
-TURNED = ("rotated", "at_pose")
-PLACES = ("body", "target", "grasp")
-ANCHORS = (*PLACES, "pose", "start", "contact", "carried")
-TURNS = ("present", "pose", "start", "contact", "carried", "square")
-CHUNK = 8
-"""Actions of a prediction."""
-SERVO = {
-    **dict.fromkeys(MOTIONS, (0.5, 0.004, 0.03)),
-    **{"touch": (0.2, 0.002, 0.03), "push": (0.35, 0.004, 0.02), "topple": (1.0, 0.004, 0.02)},
-    "pick": (0.3, 0.004, 0.03),
-}
-"""Step of the servo by motion: share of the way to the waypoint, least and greatest step in m."""
+Array = NDArray[np.float64]
 STALLED, STILL = 0.35, 3
 """Share of a commanded step below which the arm counts as blocked, and control steps after which
 that ends a motion; a touch ends at once."""
@@ -70,6 +49,7 @@ RETRY_M = 0.004 * np.array(
     [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [2, 0], [-2, 0], [0, 2], [0, -2]]
 )
 """Offsets of the grasp point in successive attempts."""
+RELEASE = np.array([-1.0])
 TRIES = 3
 """Attempts after which a subgoal counts as completed."""
 DIRECTIONS = 17
@@ -87,196 +67,25 @@ it counts as toppled."""
 TOOL_M, CLEAR_M, CONTACT_M = 0.12, 0.16, 0.10
 """Length of the tool for obstacle avoidance; distances of its axis from the center of an obstacle
 at which the servo turns aside, and at which it stops approaching."""
-_OFFSET_M, _TURN, _PER_M = 0.05, 0.1, 5.0
-
-
-@dataclass(frozen=True)
-class Situation(Movable):
-    """Inputs of the controller at n control steps.
-
-    Attributes:
-        effector: Pose of the end effector, (n, 7).
-        holding: Whether something is held, 0 or 1, (n,).
-        skill: Index in :data:`SKILLS`, (n,).
-        places: Positions of :data:`PLACES` in meters, NaN where there is none, (n, 3, 3).
-        angle_rad: Angle to turn the body about the vertical, (n,).
-        pose: Goal pose of the end effector, NaN where there is none, (n, 7).
-        start: Pose of the end effector at the start of the subgoal, (n, 7).
-        contact: Its pose at the last grasp, release or touch, or else at the start, (n, 7).
-        phase: Motions that have ended since the start, (n,).
-    """
-
-    effector: Tensor
-    holding: Tensor
-    skill: Tensor
-    places: Tensor
-    angle_rad: Tensor
-    pose: Tensor
-    start: Tensor
-    contact: Tensor
-    phase: Tensor
-
-    def features(self) -> Tensor:
-        """Return the features in the frames of the end effector and of the world, (n, F)."""
-        position, rotation = self.effector[:, :3], geometry.rotation_matrix(self.effector[:, 3:])
-
-        def local(points: Tensor) -> Tensor:
-            return torch.einsum("nji,nj->ni", rotation, points - position) * _PER_M
-
-        def turned(quaternions: Tensor) -> Tensor:
-            return _columns(rotation.transpose(1, 2) @ geometry.rotation_matrix(quaternions))
-
-        axes = self.axes()
-        known, body = _known(self.places[:, 0])
-        behind = torch.einsum("nij,nj->ni", axes, position - body) * _PER_M * known
-        parts = [position * _PER_M, _columns(rotation), self.holding[:, None], axes[:, 0], behind]
-        for place in self.places.unbind(1):
-            known, place = _known(place)
-            parts += [local(place) * known, place * _PER_M, known]
-        known, pose = _known(self.pose)
-        pose = torch.where(known > 0, pose, pose.new_tensor([0, 0, 0, 1, 0, 0, 0]))
-        parts += [local(pose[:, :3]) * known, turned(pose[:, 3:]) * known, known]
-        for pose in (self.start, self.contact):
-            parts += [local(pose[:, :3]), turned(pose[:, 3:])]
-        angle = self.angle_rad[:, None]
-        parts += [angle.cos(), angle.sin(), angle / 3]
-        for value, count in ((self.skill, len(SKILLS)), (self.phase, PHASES)):
-            parts.append(functional.one_hot(value, count).to(angle.dtype))
-        return torch.cat(parts, 1)
-
-    def anchors(self) -> tuple[Tensor, Tensor]:
-        """Return positions of :data:`ANCHORS` (n, A, 3) and rotations of :data:`TURNS`
-        (n, T, 3, 3), NaN where there is none.
-        """
-        poses = (self.effector, self.pose, self.start, self.contact)
-        turns = [geometry.rotation_matrix(pose[:, 3:]) for pose in poses]
-        body, target = self.places[:, 0], self.places[:, 1]
-        turn = geometry.rotation_matrix(geometry.yaw_quaternion(self.angle_rad))
-        goal = torch.where(target.isfinite(), target, body)
-        carried = goal + torch.einsum("nij,nj->ni", turn, self.contact[:, :3] - body)
-        carried = torch.where(self.holding[:, None] > 0, carried, torch.nan)
-        turns += [turn @ turns[3], self._square(turns[2])]
-        anchors = [*self.places.unbind(1), *(pose[:, :3] for pose in poses[1:]), carried]
-        return torch.stack(anchors, 1), torch.stack(turns, 1)
-
-    def axes(self) -> Tensor:
-        """Return unit vectors (n, 3, 3): from the body to the target along the table, or x if one
-        is unknown; to the left of it; up.
-        """
-        x, y, _ = (self.places[:, 1] - self.places[:, 0]).nan_to_num(0.0).unbind(1)
-        yaw = torch.atan2(y, x)
-        return geometry.rotation_matrix(geometry.yaw_quaternion(yaw)).transpose(1, 2)
-
-    def _square(self, start: Tensor) -> Tensor:
-        """Return the rotation (n, 3, 3) of a gripper that points down with a side ahead: of four
-        the nearest to that at the start.
-        """
-        x, y, _ = self.axes()[:, 0].unbind(1)
-        quarter, yaw = torch.pi / 2, torch.atan2(y, x)
-        yaw = (
-            yaw + quarter * ((torch.atan2(start[:, 1, 0], start[:, 0, 0]) - yaw) / quarter).round()
-        )
-        zero, c, s = torch.zeros_like(yaw), yaw.cos(), yaw.sin()
-        rows = [
-            torch.stack(row, 1) for row in ((c, s, zero), (s, -c, zero), (zero, zero, zero - 1))
-        ]
-        return torch.stack(rows, 1)
-
-
-def _columns(matrices: Tensor) -> Tensor:
-    """Return the first two columns of matrices (n, 3, 3), (n, 6)."""
-    return matrices[..., :2].transpose(1, 2).flatten(1)
-
-
-def _known(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which rows (n, k) are known, (n, 1), and the rows with 0 for NaN."""
-    known = values.isfinite().all(1, keepdim=True)
-    return known.to(values.dtype), torch.where(known, values, 0)
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Outputs of the controller at n control steps.
-
-    Attributes:
-        waypoint: Position of the end effector at the end of the motion, (n, 3).
-        turn: First two columns of its rotation relative to the present one, (n, 6).
-        vacuum: Logits of the vacuum at the next steps, (n, CHUNK).
-        motion: Logits of the motion, (n, motions).
-        chunk: Next actions in units of their standard deviation, (n, CHUNK, 6).
-        ends: Logit of the subgoal being reached by the motion or the chunk's first action, (n,).
-    """
-
-    waypoint: Tensor
-    turn: Tensor
-    vacuum: Tensor
-    motion: Tensor
-    chunk: Tensor
-    ends: Tensor
-
-
-class ControllerNetwork(nn.Module):
-    """Predictor of motion, waypoint and actions. The waypoint is a mixture of anchors with offsets,
-    in the frame of the way from the body to the target; its rotation is a mixture of turns.
-
-    Args:
-        features: Number of features of a situation.
-        width: Units of each hidden layer.
-    """
-
-    mean: Tensor
-    std: Tensor
-    action_std: Tensor
-
-    def __init__(self, features: int, width: int) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.zeros(features))
-        self.register_buffer("std", torch.ones(features))
-        self.register_buffer("action_std", torch.ones(6))
-        choices = len(ANCHORS) + len(TURNS)
-        hidden = [nn.Linear(features, width), nn.GELU(), nn.LayerNorm(width)]
-        hidden += [nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)]
-        self.hidden = nn.Sequential(*hidden, nn.Linear(width, width), nn.GELU())
-        self.gate, self.offset = nn.Linear(width, choices), nn.Linear(width, 3 * len(ANCHORS))
-        self.sizes = (6, CHUNK, len(MOTIONS), 6 * CHUNK, 1)
-        self.heads = nn.Linear(width, sum(self.sizes))
-        nn.init.zeros_(self.offset.weight)
-        nn.init.zeros_(self.offset.bias)
-
-    def forward(self, situation: Situation) -> Prediction:
-        """Return the prediction for a situation."""
-        anchors, turns = situation.anchors()
-        x = self.hidden((situation.features() - self.mean) / self.std)
-        known = torch.cat([anchors.isfinite().all(-1), turns.isfinite().all(-1).all(-1)], 1)
-        gate = self.gate(x).masked_fill(~known, -1e9).split([len(ANCHORS), len(TURNS)], -1)
-        where, how = (each.softmax(-1) for each in gate)
-        offsets = _OFFSET_M * self.offset(x).unflatten(-1, (-1, 3)) @ situation.axes()
-        waypoint = (where[..., None] * (anchors.nan_to_num() + offsets)).sum(1)
-        turn, vacuum, motion, chunk, ends = self.heads(x).split(self.sizes, -1)
-        rotation = torch.einsum("nt,ntij->nij", how, turns.nan_to_num())
-        turn = _columns(turns[:, 0].transpose(1, 2) @ rotation) + _TURN * turn
-        return Prediction(
-            waypoint, turn, vacuum, motion, chunk.unflatten(-1, (CHUNK, 6)), ends[:, 0]
-        )
 
 
 @dataclass
 class Command:
-    """Command for the next subgoal; see :class:`Situation`.
+    """Command for the next subgoal.
 
     Attributes:
-        skill: Index in :data:`SKILLS`.
-        places: (3, 3).
-        angle_rad: Angle to turn the body.
-        pose: (7,).
+        skill: Name in :data:`~clevrskills.baselines.policies.compact.skills.SKILLS`.
+        places: Positions of body, target and grasp in meters, NaN where there is none, (3, 3).
+        angle_rad: Angle to turn the body about the vertical.
+        pose: Goal pose of the end effector, NaN where there is none, (7,).
         obstacles: Positions of obstacles, (k, 3).
     """
 
-    skill: int
-    places: NDArray[np.float64]
+    skill: str
+    places: Array
     angle_rad: float
-    pose: NDArray[np.float64]
-    obstacles: NDArray[np.float64]
+    pose: Array
+    obstacles: Array
 
 
 class Controller:
@@ -295,23 +104,26 @@ class Controller:
         self._network, self._horizon, self._tries = network, execution_horizon, 0
         self.reached = self.lost = False
 
-    def set_command(self, command: Command, effector: NDArray[np.float64]) -> None:
+    def set_command(self, command: Command, effector: Array) -> None:
         """Set the command, with the end effector at a pose (7,)."""
         self.command, self.places = command, command.places.copy()
-        if SKILLS[command.skill] in PUSHES:
+        if SKILLS[command.skill].pushed:
             self.places[1] = _push_target(command, effector)
-        elif SKILLS[command.skill].startswith("inside"):
+        elif SKILLS[command.skill].area:
             self.places[1] = _free_spot(command)
 
-    def start_subgoal(self, effector: NDArray[np.float64], holding: bool) -> None:
+    def start_subgoal(self, effector: Array, holding: bool) -> None:
         """Start the commanded subgoal, with the end effector at a pose (7,)."""
         if self._tries == 0:
             self._first = self.command
-        self.reached = self.lost = False
+        self.reached = self.lost = self._last = False
         self._start = self._contact = effector.copy()
-        self._phase = self._grasps = self._rests = self._still = 0
-        self._arrived = self._last = False
-        self._held, self._motion = holding, ""
+        self._phase = self._grasps = self._rests = 0
+        self._held = holding
+        self._end_motion()
+
+    def _end_motion(self) -> None:
+        self._motion, self._arrived, self._still = "", False, 0
 
     def should_retry(self, present: Command, holding: bool) -> bool:
         """Return whether to repeat the subgoal, by the command that perception gives after it."""
@@ -320,45 +132,39 @@ class Controller:
             self._tries = 0
         return self._tries > 0
 
-    def act(self, effector: NDArray[np.float64], holding: bool) -> NDArray[np.float32]:
+    def act(self, effector: Array, holding: bool) -> NDArray[np.float32]:
         """Return the next actions (k, 7)."""
-        if self._motion and self._motion_ended(effector, holding):
-            if self._last:
-                self._rests += 1
-                self.reached = holding or self._motion != "lift" or self._rests > REST_STEPS
-            else:
-                if self._motion in CONTACTS:
-                    self._contact = effector.copy()
-                self._phase = min(self._phase + 1, PHASES - 1)
-                self._motion, self._arrived, self._still = "", False, 0
+        if not (self._motion and self._has_ended(effector, holding)):
+            self.lost = self._held and not holding and self._motion not in CHUNKED
+        elif self._last:
+            self._rests += 1
+            self.reached = holding or self._motion != "lift" or self._rests > REST_STEPS
         else:
-            self.lost = self._held and not holding and self._motion not in CHUNK_MOTIONS
+            if MOTIONS[self._motion].contact:
+                self._contact = effector.copy()
+            self._phase = min(self._phase + 1, PHASES - 1)
+            self._end_motion()
         prediction = self._network(self._situation(effector, holding))
-        motion = self._motion or MOTIONS[int(prediction.motion[0].argmax())]
-        self._motion, self._held, self._last = motion, holding, bool(prediction.ends[0] > 0)
+        self._motion = self._motion or MOTION_NAMES[int(prediction.motion[0].argmax())]
+        self._held, self._last = holding, bool(prediction.ends[0] > 0)
         vacuum = np.where(prediction.vacuum[0].cpu().numpy() > 0, 1.0, -1.0)
-        if motion in CHUNK_MOTIONS:
-            chunk = (prediction.chunk[0] * self._network.action_std).cpu().numpy()
-            actions = np.concatenate([chunk, vacuum[:, None]], 1)[: self._horizon]
+        if self._motion in CHUNKED:
             self.reached = self._last
-            return actions.clip(-1, 1).astype(np.float32)
-        if motion == "pick" and self._arrived and not holding:  # after a step up
-            now, then = (RETRY_M[(self._grasps + k) % len(RETRY_M)] for k in (0, 1))
-            self.places[2, :2] += then - now
-            self._grasps, self._arrived, self._still = self._grasps + 1, False, 0
-            up = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy().T[:, 2]
-            action = np.concatenate([SERVO["lift"][2] * up / TRANSLATION_M, np.zeros(3), [-1.0]])
-        elif motion == "place" and self._arrived:
-            action = np.array([0.0] * 6 + [-1.0])
+            moves = (prediction.chunk[0] * self._network.action_std).cpu().numpy()
+        elif self._arrived and self._motion == "pick" and not holding:
+            moves, vacuum = self._retry_grasp(effector), RELEASE
+        elif self._arrived and self._motion == "place":
+            moves, vacuum = np.zeros((1, 6)), RELEASE
         else:
-            action = np.append(self._servo(motion, prediction, effector), vacuum[0])
-        return action.clip(-1, 1)[None].astype(np.float32)
+            moves = self._servo(prediction, effector)[None]
+        actions = np.column_stack([moves, vacuum[: len(moves)]])[: self._horizon]
+        return actions.clip(-1, 1).astype(np.float32)
 
-    def _motion_ended(self, effector: NDArray[np.float64], holding: bool) -> bool:
+    def _has_ended(self, effector: Array, holding: bool) -> bool:
         """Return whether the last motion has ended: by a grasp, a release, a contact or arrival, or
         because the arm is blocked.
         """
-        if self._motion in CHUNK_MOTIONS:
+        if self._motion in CHUNKED:
             return False
         before, step = self._made
         moved = np.linalg.norm(effector[:3] - before[:3])
@@ -367,44 +173,37 @@ class Controller:
         self._arrived |= self._near or self._still >= (1 if self._motion == "touch" else STILL)
         return {"pick": holding, "place": not holding}.get(self._motion, self._arrived)
 
-    def _situation(self, effector: NDArray[np.float64], holding: bool) -> Situation:
-        command, device = self.command, self._network.mean.device
+    def _situation(self, effector: Array, holding: bool) -> Situation:
+        skill, places = SKILL_NAMES.index(self.command.skill), self.places
+        goal = (self.command.angle_rad, self.command.pose)
+        values = (effector, float(holding), skill, places, *goal, self._start, self._contact)
+        tensors = (to_tensor(np.asarray(value)[None]) for value in (*values, self._phase))
+        return Situation(*tensors).to(self._network.mean.device)
 
-        def row(values: object) -> Tensor:
-            return torch.as_tensor(np.asarray(values), dtype=torch.float32, device=device)[None]
+    def _retry_grasp(self, effector: Array) -> Array:
+        """Shift the grasp point, and return the motion (1, 6) of one step up."""
+        now, then = RETRY_M.take([self._grasps, self._grasps + 1], 0, mode="wrap")
+        self.places[2, :2] += then - now
+        self._grasps, self._arrived, self._still = self._grasps + 1, False, 0
+        up = rotation_matrix(effector)[2]
+        return np.concatenate([MOTIONS["lift"].most_m * up / TRANSLATION_M, np.zeros(3)])[None]
 
-        return Situation(
-            row(effector),
-            row(float(holding)),
-            torch.tensor([command.skill], device=device),
-            row(self.places),
-            row(command.angle_rad),
-            row(command.pose),
-            row(self._start),
-            row(self._contact),
-            torch.tensor([self._phase], device=device),
-        )
-
-    def _servo(
-        self, motion: str, prediction: Prediction, effector: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _servo(self, prediction: Prediction, effector: Array) -> Array:
         """Return the motion (6,) of one step towards the predicted waypoint."""
         way = prediction.waypoint[0].cpu().double().numpy() - effector[:3]
         lift = CRUISE_M - effector[2]
+        motion, moves = MOTIONS[self._motion], self._motion == "move"
         aside = np.linalg.norm(way[:2]) > LATERAL_M
-        if motion == "move" and aside and way[2] < lift:
+        if moves and aside and way[2] < lift:
             way = np.array([*way[:2] * (lift < LATERAL_M), lift])
-        left, (gain, least, most) = float(np.linalg.norm(way)), SERVO[motion]
-        if motion == "move" and not aside and lift > 0:
-            most = DESCENT_M
-        step = min(left, np.clip(gain * left, least, most))
-        if SKILLS[self.command.skill] == "avoiding":
+        left = float(np.linalg.norm(way))
+        most = DESCENT_M if moves and not aside and lift > 0 else motion.most_m
+        step = min(left, np.clip(motion.gain * left, motion.least_m, most))
+        if self.command.skill == "avoiding":
             way = _avoid_obstacles(way, effector, self.command.obstacles)
-        now = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy()
-        way = now.T @ way * (step / max(left, 1e-9))
-        turn = Rotation.from_matrix(
-            rotation_of(prediction.turn)[0].double().cpu().numpy()
-        ).as_rotvec()
+        way = rotation_matrix(effector).T @ way * (step / max(left, 1e-9))
+        matrix = rotation_of(prediction.turn)[0].double().cpu().numpy()
+        turn = Rotation.from_matrix(matrix).as_rotvec()
         angle = float(np.linalg.norm(turn))
         turn = turn * (min(0.5 * angle, ROTATION_RAD) / max(angle, 1e-9))
         self._made = effector.copy(), step + TURN_M * float(np.linalg.norm(turn))
@@ -412,34 +211,44 @@ class Controller:
         return np.concatenate([way / TRANSLATION_M, turn / ROTATION_RAD])
 
 
+def to_tensor(values: NDArray[Any]) -> Tensor:
+    """Return an array as a tensor, real numbers in single precision."""
+    tensor = torch.from_numpy(values)
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def rotation_matrix(pose: Array) -> Array:
+    """Return the rotation matrix (3, 3) of a pose (7,)."""
+    matrix: Array = geometry.rotation_matrix(torch.tensor(pose[3:])).numpy()
+    return matrix
+
+
 def _is_achieved(before: Command, now: Command, holding: bool) -> bool:
     """Return whether an attempt achieved its subgoal, judging by the positions before and after."""
-    skill, (start, target, _), (place, _, _) = SKILLS[before.skill], before.places, now.places
+    (start, target, _), place = before.places, now.places[0]
     moved, way = np.linalg.norm(place - start), np.linalg.norm(target - start)
-    if skill == "picked":
-        return holding
-    if skill in CARRIED or skill.startswith("at_p"):
+    if SKILLS[before.skill].moved:
         return bool(moved > MOVED_M or way < MOVED_M)
-    if skill == "touched_pushed":
-        return bool(moved > PUSHED_M)
-    if skill == "touched_toppled":
-        return bool(place[2] < LYING * start[2])
-    if skill == "pushed_towards":
-        return bool(np.linalg.norm(target - place) < (1 - PUSHED) * way)
-    return True
+    achieved = {
+        "picked": holding,
+        "touched_pushed": moved > PUSHED_M,
+        "touched_toppled": place[2] < LYING * start[2],
+        "pushed_towards": np.linalg.norm(target - place) < (1 - PUSHED) * way,
+    }
+    return bool(achieved.get(before.skill, True))
 
 
-def _push_target(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _push_target(command: Command, effector: Array) -> Array:
     """Return the end (3,) of a push towards the target, or else towards the center of the table, in
     the direction in which body and gripper keep clear of other bodies.
     """
-    (body, target, _), skill = command.places[:, :2], SKILLS[command.skill]
+    body, target = command.places[:2, :2]
     towards = target - body
     aimed = bool(np.isfinite(towards).all())
     off = np.linspace(-1, 1, DIRECTIONS) * (DEVIATION_RAD if aimed else np.pi)
     length, angle = np.full(DIRECTIONS, PUSH_M), off
     if aimed:
-        share = 1.0 if skill == "at_position_pushed" else PUSH_SHARE
+        share = 1.0 if command.skill == "at_position_pushed" else PUSH_SHARE
         length = share * np.linalg.norm(towards) / np.cos(off) + GAP_M
         angle = off + np.arctan2(towards[1], towards[0])
     ahead = np.stack([np.cos(angle), np.sin(angle)], 1)
@@ -456,7 +265,7 @@ def _push_target(command: Command, effector: NDArray[np.float64]) -> NDArray[np.
     return np.append(body + way[cost.argmin()], command.places[0, 2])
 
 
-def _free_spot(command: Command) -> NDArray[np.float64]:
+def _free_spot(command: Command) -> Array:
     """Return the free spot (3,) in an area that is nearest to its center."""
     body, area = command.places[:2]
     others = command.obstacles[command.obstacles[:, 2] > FLAT_M]
@@ -466,16 +275,14 @@ def _free_spot(command: Command) -> NDArray[np.float64]:
     places = area + np.concatenate([0 * ring[:1], *(radius * ring for radius in SPREAD_M)])
     gap = np.linalg.norm((places[:, None] - others)[..., :2], axis=-1)
     cost = np.linalg.norm(places - area, axis=1) + 10 * (CLEARANCE_M - gap).clip(min=0).sum(1)
-    best: NDArray[np.float64] = places[cost.argmin()]
+    best: Array = places[cost.argmin()]
     return best
 
 
-def _avoid_obstacles(
-    way: NDArray[np.float64], effector: NDArray[np.float64], obstacles: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _avoid_obstacles(way: Array, effector: Array, obstacles: Array) -> Array:
     """Return a way (3,) of the same length that avoids obstacles (k, 3) near the tool."""
     length = float(np.linalg.norm(way))
-    back = -geometry.rotation_matrix(torch.tensor(effector[3:])).numpy()[:, 2]
+    back = -rotation_matrix(effector)[:, 2]
     for obstacle in obstacles:
         ahead = obstacle - effector[:3]
         off = ahead - back * np.clip(ahead @ back, 0.0, TOOL_M)
@@ -490,12 +297,3 @@ def _avoid_obstacles(
             side = np.cross(away, [0.0, 0.0, 1.0]) if abs(away[2]) < 0.7 else np.array([0, 1.0, 0])
             way = way + 0.5 * length * side / max(float(np.linalg.norm(side)), 1e-9)
     return way * (length / max(float(np.linalg.norm(way)), 1e-9))
-
-
-def feature_count() -> int:
-    """Return the number of features of a situation."""
-    zero, pose = torch.zeros(1), torch.zeros(1, 7)
-    situation = Situation(
-        *(pose, zero, zero.long(), torch.zeros(1, 3, 3), zero, pose, pose, pose, zero.long())
-    )
-    return situation.features().shape[1]

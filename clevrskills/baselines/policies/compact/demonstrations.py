@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,28 +18,26 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Movable
-from clevrskills.baselines.policies.compact.controller import (
-    CARRIED,
+from clevrskills.baselines.policies.compact.controller import rotation_matrix, to_tensor
+from clevrskills.baselines.policies.compact.controller_network import (
     CHUNK,
-    CHUNK_MOTIONS,
-    CONTACTS,
-    MOTIONS,
     PHASES,
-    PUSHES,
-    SKILLS,
-    TURNED,
     ControllerNetwork,
     Situation,
+    columns,
+)
+from clevrskills.baselines.policies.compact.skills import (
+    CHUNKED,
+    MOTION_NAMES,
+    MOTIONS,
+    SKILL_NAMES,
+    SKILLS,
 )
 from clevrskills.baselines.policy import LEAST_STD
 from clevrskills.core import geometry
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.scenes.scene_set import MOVED_M
 
-PRESS_M = {"pick": 0.02, "touch": 0.006, "topple": 0.03}
-"""Distance of a waypoint beyond the pose at contact, so that the servo presses."""
-RETREAT_M = {"place": 0.05, "touch": 0.03, "topple": 0.06, "push": -0.04}
-"""Rise of the arm after a motion; negative: horizontal retreat."""
 CUP_TIP_M = 0.0011
 """Distance of the cup tips beyond the frame of the end effector."""
 ABOVE_M, SAME_M = 0.015, 0.006
@@ -55,7 +54,28 @@ WANDER_M = 0.03
 SCALE_ROWS = 20_000
 _KEY = re.compile(r"\{obj:(\w+)\}")
 
-Rows = dict[str, NDArray[Any]]
+Array = NDArray[Any]
+Rows = dict[str, Array]
+_UNWRITTEN = {
+    **dict.fromkeys(("pose", "start", "contact", "waypoint", "begin", "end"), np.full(7, np.nan)),
+    "places": np.full((3, 3), np.nan),
+    "skill": SKILL_NAMES.index("other"),
+    **dict.fromkeys(("motion", "phase", "repeats"), 0),
+    **dict.fromkeys(("straight", "last"), False),
+    **dict.fromkeys(("angle_rad", "vacuum"), 0.0),
+}
+"""Values of a row without a subgoal."""
+
+
+class _Part(NamedTuple):
+    """Straight motion of a demonstration."""
+
+    start: int  # first control step
+    stop: int  # control step after the last one
+    name: str  # its class of motion
+    waypoint: Array  # (7,)
+    failed: bool  # whether it belongs to a failed attempt
+    retreats: str = ""  # motion before a retreat
 
 
 def rows_of(episode: Episode) -> Rows:
@@ -63,7 +83,7 @@ def rows_of(episode: Episode) -> Rows:
 
     ======================== =====================================================================
     fields of ``Situation``  see there
-    motion                   index in ``MOTIONS``
+    motion                   index in ``MOTION_NAMES``
     waypoint                 pose of the end effector after the motion, (N, 7)
     begin, end               its poses as the motion begins and ends, (N, 7)
     vacuum                   action of the vacuum during the motion
@@ -74,135 +94,104 @@ def rows_of(episode: Episode) -> Rows:
     repeats                  repetitions in training; 0: not used, such as failed attempts
     ======================== =====================================================================
     """
-    data, count = episode.info, len(episode)
+    segments, count = episode.info["segments"], len(episode)
     poses = episode.proprioception("ee_pose").astype(float)
-    holding = episode.proprioception("holding").reshape(-1)[:count]
-    rows = _empty(count)
-    rows.update(effector=poses[:count], holding=holding.astype(float), action=episode.actions)
+    holding = episode.proprioception("holding").reshape(-1)[:count].astype(float)
+    rows = {name: np.repeat(np.array([value]), count, 0) for name, value in _UNWRITTEN.items()}
+    rows |= {"effector": poses[:count], "holding": holding, "action": episode.actions}
     rows["left"] = count - np.arange(count)
-    parts = [part for each in data["segments"]["instruction"] for part in _parts(each, rows, poses)]
-    for subgoal in data["segments"]["subtask"]:
-        inside = [p for p in parts if subgoal["start"] <= p["start"] < subgoal["stop"]]
-        ends = [p["stop"] for p in inside if p["retreats"] in ("push", "place")][:-1]
-        starts = [subgoal["start"], *ends]
-        for start, stop in zip(starts, [*ends, subgoal["stop"]], strict=True):
-            under = [p for p in inside if start <= p["start"] < stop and not p["failed"]]
-            _command(rows, episode, {**subgoal, "start": start, "stop": stop}, under, poses)
-            chunks = [p["action_class"] in CHUNK_MOTIONS for p in under]
-            for number, part in enumerate(under):
+    parts = [p for each in segments["instruction"] for p in _parts(each, episode.actions, poses)]
+    for subgoal in segments["subtask"]:
+        inside = [part for part in parts if subgoal["start"] <= part.start < subgoal["stop"]]
+        ends = [part.stop for part in inside if part.retreats in ("push", "place")][:-1]
+        for start, stop in pairwise([subgoal["start"], *ends, subgoal["stop"]]):
+            attempt = [p for p in inside if start <= p.start < stop and not p.failed]
+            _command(rows, episode, {**subgoal, "start": start, "stop": stop}, attempt, poses)
+            chunks = [part.name in CHUNKED for part in attempt]
+            for number, part in enumerate(attempt):
                 phase = chunks.index(True) if chunks[number] else number
-                _motion(rows, part, min(phase, PHASES - 1), part is under[-1], poses)
+                _motion(rows, part, min(phase, PHASES - 1), part is attempt[-1], poses)
     rows["repeats"] *= ~episode.unlearned
     return rows
 
 
-def _empty(count: int) -> Rows:
-    pose, flag, number = np.full((count, 7), np.nan), np.zeros(count, bool), np.zeros(count, int)
-    names = ("pose", "start", "contact", "waypoint", "begin", "end")
-    return {
-        **{name: pose.copy() for name in names},
-        **{name: number.copy() for name in ("motion", "phase", "repeats")},
-        **{name: flag.copy() for name in ("straight", "last")},
-        **{name: np.zeros(count) for name in ("angle_rad", "vacuum")},
-        "skill": np.full(count, SKILLS.index("other")),
-        "places": np.full((count, 3, 3), np.nan),
-    }
-
-
-def _parts(segment: Mapping[str, Any], rows: Rows, poses: NDArray[Any]) -> list[dict[str, Any]]:
+def _parts(segment: Mapping[str, Any], actions: Array, poses: Array) -> list[_Part]:
     """Return the straight motions of an instruction segment: approach and descent, or contact and
-    retreat. ``retreats`` names the motion before a retreat.
+    retreat.
     """
     start, stop, name = segment["start"], segment["stop"], segment["action_class"]
     if name not in MOTIONS or stop <= start:
         return []
-    part = {**segment, "retreats": "", "waypoint": poses[stop]}
+    part = _Part(start, stop, name, poses[stop], segment["failed"])
     way = poses[start : stop + 1, :3] - poses[start, :3]
     if name == "move":
         aside = np.linalg.norm((poses[start : stop + 1] - poses[stop])[:, :2], axis=1) > SAME_M
         middle = int(np.flatnonzero(aside).max(initial=-1)) + 1
-        if 0 < middle < stop - start and way[middle, 2] > way[-1, 2] + ABOVE_M:
-            above = {**part, "stop": start + middle, "waypoint": poses[start + middle]}
-            return [above, {**part, "start": start + middle}]
-        return [part]
-    ahead = _approach(poses[start])
+        if not 0 < middle < stop - start or way[middle, 2] <= way[-1, 2] + ABOVE_M:
+            return [part]
+        middle += start
+        return [part._replace(stop=middle, waypoint=poses[middle]), part._replace(start=middle)]
+    ahead, motion = rotation_matrix(poses[start])[:, 2], MOTIONS[name]
     if name in ("push", "topple"):
         ahead = way[np.linalg.norm(way[:, :2], axis=1).argmax()] * [1, 1, 0]
         ahead /= max(float(np.linalg.norm(ahead)), 1e-9)
-    middle = stop - start
+    middle = stop
     if name == "place":
-        middle = int(np.flatnonzero(rows["action"][start:stop, 6] <= 0).min(initial=middle))
-    elif name in RETREAT_M:
+        middle = start + int(np.flatnonzero(actions[start:stop, 6] <= 0).min(initial=stop - start))
+    elif motion.retreat_m:
         depth = way @ ahead
-        middle = int(np.flatnonzero(depth > depth.max() - 0.001).min())
-    end = poses[start + middle].copy()
-    end[:3] += PRESS_M.get(name, 0.0) * (ahead if name == "topple" else _approach(end))
-    pressing = {**part, "stop": start + middle, "waypoint": end}
-    if not 0 < middle < stop - start:
+        middle = start + int(np.flatnonzero(depth > depth.max() - 0.001).min())
+    end, away = poses[middle].copy(), poses[middle].copy()
+    end[:3] += motion.press_m * (ahead if name == "topple" else rotation_matrix(end)[:, 2])
+    pressing = part._replace(stop=middle, waypoint=end)
+    if not start < middle < stop:
         return [pressing]
-    away = poses[start + middle].copy()
-    back = RETREAT_M[name]
-    away[:3] += back * (ahead if back < 0 else np.array([0, 0, 1]))
-    return [
-        pressing,
-        {
-            **part,
-            **{"start": start + middle, "action_class": "lift", "retreats": name},
-            "waypoint": away,
-        },
-    ]
-
-
-def _approach(pose: NDArray[Any]) -> NDArray[Any]:
-    """Return the approach direction (3,) of a pose (7,)."""
-    matrix: NDArray[Any] = geometry.rotation_matrix(torch.tensor(pose[3:])).numpy()
-    return matrix[:, 2]
+    away[:3] += motion.retreat_m * (ahead if motion.retreat_m < 0 else np.array([0, 0, 1]))
+    return [pressing, part._replace(start=middle, name="lift", waypoint=away, retreats=name)]
 
 
 def _command(
-    rows: Rows,
-    episode: Episode,
-    subgoal: Mapping[str, Any],
-    parts: Sequence[Mapping[str, Any]],
-    poses: NDArray[Any],
+    rows: Rows, episode: Episode, attempt: Mapping[str, Any], parts: Sequence[_Part], poses: Array
 ) -> None:
-    """Write the command of a subgoal into its rows."""
-    data, start, stop = episode.info, subgoal["start"], subgoal["stop"]
-    steps, leaves, skill = slice(start, stop), _leaves(data["goal"]), subgoal["predicate"]
-    if subgoal["subgoal"] not in range(len(leaves)) or skill not in SKILLS:
+    """Write the command of an attempt at a subgoal into its rows."""
+    goal, start, stop = episode.info["goal"], attempt["start"], attempt["stop"]
+    leaves, skill = _leaves(goal), attempt["predicate"]
+    if attempt["subgoal"] not in range(len(leaves)) or skill not in SKILLS:
         return
-    leaf = leaves[subgoal["subgoal"]]
-    skill = "avoiding" if data["goal"]["predicate"] == "avoiding" else skill
+    leaf = leaves[attempt["subgoal"]]
+    skill = "avoiding" if goal["predicate"] == "avoiding" else skill
     keys = [each["key"] for each in episode.objects]
-    named = [keys.index(key) for key in _KEY.findall(subgoal["text"]) if key in keys][:2]
-    places = np.full((3, 3), np.nan)
+    named = [keys.index(key) for key in _KEY.findall(attempt["text"]) if key in keys][:2]
+    command: dict[str, Any] = {"places": np.full((3, 3), np.nan)}
+    places = command["places"]
     places[: len(named)] = episode.object_poses[start, named, :3]
-    if skill in TURNED:  # the arm may need several turns
+    if SKILLS[skill].turned:  # the arm may need several turns
         first, last = torch.from_numpy(episode.object_poses[[start, stop], named[0], 3:]).double()
         w, _, _, z = geometry.quaternion_multiply(last, geometry.quaternion_conjugate(first))
-        rows["angle_rad"][steps] = (2 * np.arctan2(z, w) + np.pi) % (2 * np.pi) - np.pi
-    if skill in ("end_effector_at_pose", "avoiding"):
-        rows["pose"][steps] = [*leaf["position"][0], *leaf["orientation"][0]]
+        command["angle_rad"] = (2 * np.arctan2(z, w) + np.pi) % (2 * np.pi) - np.pi
+    if SKILLS[skill].target == "key-step":
+        command["pose"] = [*leaf["position"][0], *leaf["orientation"][0]]
     elif "position" in leaf:
         place = np.asarray(leaf["position"][0])
         if skill != "rotated" or np.linalg.norm(place - places[0]) > MOVED_M:
             skill = "at_pose" if skill == "rotated" else skill
             places[1] = place
+    about = SKILLS[skill]
     for part in parts:
-        name, begin, end = part["action_class"], poses[part["start"]], poses[part["stop"]]
-        if skill in PUSHES and name in ("push", "topple"):
+        begin, end = poses[part.start], poses[part.stop]
+        if about.pushed and part.name in ("push", "topple"):
             places[1] = places[0] + (end - begin)[:3] * [1, 1, 0]
-        elif skill in CARRIED and name == "place":
-            places[1, :2] = episode.object_poses[part["stop"], named[0], :2]
-        elif name in ("pick", "touch") and np.isnan(places[2, 0]):
-            places[2] = end[:3] + CUP_TIP_M * _approach(end)
-            if skill not in CARRIED:
+        elif about.carried and part.name == "place":
+            places[1, :2] = episode.object_poses[part.stop, named[0], :2]
+        elif part.name in ("pick", "touch") and np.isnan(places[2, 0]):
+            places[2] = end[:3] + CUP_TIP_M * rotation_matrix(end)[:, 2]
+            if not about.carried:
                 break
-    rows["places"][steps], rows["skill"][steps] = places, SKILLS.index(skill)
-    rows["start"][steps] = rows["contact"][steps] = poses[start]
+    command |= {"skill": SKILL_NAMES.index(skill), "start": poses[start], "contact": poses[start]}
+    _write(rows, start, stop, command)
     for part in parts:
-        if part["action_class"] in CONTACTS:
-            rows["contact"][part["stop"] : stop] = poses[part["stop"]]
+        if MOTIONS[part.name].contact:
+            _write(rows, part.stop, stop, {"contact": poses[part.stop]})
 
 
 def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -211,22 +200,28 @@ def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [leaf for child in children for leaf in _leaves(child)] if children else [goal]
 
 
-def _motion(
-    rows: Rows, part: Mapping[str, Any], phase: int, last: bool, poses: NDArray[Any]
-) -> None:
+def _motion(rows: Rows, part: _Part, phase: int, last: bool, poses: Array) -> None:
     """Write a motion into its rows."""
-    start, stop, name = part["start"], part["stop"], part["action_class"]
-    steps = slice(start, stop)
-    avoids, chunks = rows["skill"][start] == SKILLS.index("avoiding"), name in CHUNK_MOTIONS
-    rows["waypoint"][steps] = rows["pose"][start] if avoids else part["waypoint"]
-    rows["motion"][steps], rows["vacuum"][steps] = MOTIONS.index(name), rows["action"][start, 6]
-    rows["begin"][steps] = poses[start]
-    rows["end"][steps] = part["waypoint"] if part["retreats"] else poses[stop]
-    rows["phase"][steps] = 0 if avoids else phase
-    rows["straight"][steps] = not chunks and not avoids
-    rows["last"][stop - 1 if chunks else start : stop] = last
-    known = rows["skill"][start] != SKILLS.index("other")
-    rows["repeats"][steps] = known * max(1, MIN_ROWS // (stop - start))
+    start, stop = part.start, part.stop
+    skill, chunked = SKILL_NAMES[rows["skill"][start]], part.name in CHUNKED
+    avoids, repeats = skill == "avoiding", max(1, MIN_ROWS // (stop - start))
+    motion = {
+        "waypoint": rows["pose"][start] if avoids else part.waypoint,
+        "motion": MOTION_NAMES.index(part.name),
+        "vacuum": rows["action"][start, 6],
+        "begin": poses[start],
+        "end": part.waypoint if part.retreats else poses[stop],
+        "phase": 0 if avoids else phase,
+        "straight": not chunked and not avoids,
+        "repeats": 0 if skill == "other" else repeats,
+    }
+    _write(rows, start, stop, motion)
+    _write(rows, stop - 1 if chunked else start, stop, {"last": last})
+
+
+def _write(rows: Rows, start: int, stop: int, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        rows[name][start:stop] = value
 
 
 @dataclass(frozen=True)
@@ -276,7 +271,8 @@ class ControlWindows:
         self.counts = np.array([int(each.sum()) for each in repeats])
         every = np.concatenate(repeats)
         self._kept = torch.from_numpy(np.repeat(np.arange(len(every)), every))
-        self._rows = {name: _joined([each[name] for each in rows]) for name in rows[0]}
+        joined = {name: np.concatenate([each[name] for each in rows]) for name in rows[0]}
+        self._rows = {name: to_tensor(values) for name, values in joined.items()}
 
     def __len__(self) -> int:
         """Return the number of training rows."""
@@ -287,44 +283,25 @@ class ControlWindows:
         n, generator = len(indices), torch.Generator()
         generator.manual_seed(hash((self._seed, int(indices[0]))))
         index = self._kept[torch.as_tensor(indices) % len(self)]
-        batch = self._recorded(index)
-        begin, end, straight, vacuum = (
-            self._rows[name][index] for name in ("begin", "end", "straight", "vacuum")
-        )
-        share, off = (
-            torch.rand(2, n, generator=generator),
-            torch.randn(n, 4, 3, generator=generator),
-        )
-        drawn = straight & (share[0] < RANDOM_SHARE)
-        pose = _between(begin, end, generator)
-        effector = torch.where(drawn[:, None], pose, batch.situation.effector)
-        avoids = batch.situation.skill == SKILLS.index("avoiding")
-        wander = WANDER_M * off[:, 3] * avoids[:, None]
-        effector = torch.cat([effector[:, :3] + wander, effector[:, 3:]], 1)
+        row = {name: values[index] for name, values in self._rows.items()}
+        situation = Situation(**{f.name: row[f.name] for f in fields(Situation)})
+        share = torch.rand(2, n, generator=generator)
+        off = torch.randn(n, 4, 3, generator=generator)
+        straight, left = row["straight"][:, None], row["left"][:, None]
+        drawn = straight & (share[0] < RANDOM_SHARE)[:, None]
+        pose = _between(row["begin"], row["end"], generator)
+        effector = torch.where(drawn, pose, situation.effector)
+        avoids = situation.skill == SKILL_NAMES.index("avoiding")
+        effector[:, :3] += WANDER_M * off[:, 3] * avoids[:, None]
         noise = torch.tensor(NOISE_M)[:, None] * (share[1] < NOISY_SHARE)[:, None, None]
-        places = batch.situation.places + off[:, :3] * noise
-        return replace(
-            batch,
-            situation=replace(batch.situation, effector=effector, places=places),
-            vacuum=torch.where(straight[:, None], vacuum[:, None], batch.vacuum),
-            acts=batch.acts & ~drawn[:, None],
-        )
-
-    def _recorded(self, index: Tensor) -> ControlBatch:
-        """Return rows (B,) as they were recorded."""
-        rows, left = self._rows, self._rows["left"][index][:, None]
+        places = situation.places + off[:, :3] * noise
         ahead = torch.arange(CHUNK)
         exists = ahead < left
-        action = rows["action"][index[:, None] + torch.minimum(ahead, (left - 1).clamp(min=0))]
+        action = self._rows["action"][index[:, None] + torch.minimum(ahead, left - 1)]
+        vacuum = torch.where(straight, row["vacuum"][:, None], action[..., 6])
         return ControlBatch(
-            Situation(**{f.name: rows[f.name][index] for f in fields(Situation)}),
-            rows["waypoint"][index],
-            rows["motion"][index],
-            action[..., 6],
-            action[..., :6],
-            exists,
-            exists,
-            rows["last"][index],
+            *(replace(situation, effector=effector, places=places), row["waypoint"], row["motion"]),
+            *(vacuum, action[..., :6], exists, exists & ~drawn, row["last"]),
         )
 
     def fit_scales(self, network: ControllerNetwork) -> None:
@@ -335,11 +312,6 @@ class ControlWindows:
         network.mean.copy_(features.mean(0))
         network.std.copy_(features.std(0).clamp(min=LEAST_STD))
         network.action_std.copy_(batch.action[:, 0].std(0).clamp(min=LEAST_STD))
-
-
-def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
-    joined = torch.from_numpy(np.concatenate(arrays))
-    return joined.float() if joined.is_floating_point() else joined
 
 
 def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> Tensor:
@@ -360,27 +332,23 @@ def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> Tensor:
 
 def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[str, Tensor]:
     """Return the total ``loss`` and its terms."""
-    predicted = network(batch.situation)
+    predicted, acts = network(batch.situation), batch.acts.float()
     waypoint = functional.smooth_l1_loss(
         predicted.waypoint / 0.01, batch.waypoint[:, :3] / 0.01, reduction="none", beta=0.5
     )
-    present = geometry.rotation_matrix(batch.situation.effector[:, 3:]).transpose(1, 2)
-    turn = (present @ geometry.rotation_matrix(batch.waypoint[:, 3:]))[..., :2]
+    present = geometry.rotation_matrix(batch.situation.effector[:, 3:]).mT
+    turn = columns(present @ geometry.rotation_matrix(batch.waypoint[:, 3:]))
     decided = functional.binary_cross_entropy_with_logits(
         predicted.vacuum, (batch.vacuum > 0).float(), reduction="none"
     )
-    acts = batch.acts.float()
     error = ((predicted.chunk - batch.action / network.action_std) ** 2).mean(-1)
-    ends = functional.binary_cross_entropy_with_logits(
-        predicted.ends, batch.ends.float(), reduction="none"
-    )
+    ends = functional.binary_cross_entropy_with_logits(predicted.ends, batch.ends.float())
     terms = {
         "waypoint": waypoint.mean(1).clamp(max=30).mean(),
-        "turn": 20
-        * functional.smooth_l1_loss(predicted.turn, turn.transpose(1, 2).flatten(1), beta=0.05),
+        "turn": 20 * functional.smooth_l1_loss(predicted.turn, turn, beta=0.05),
         "vacuum": 2 * (decided * batch.exists).mean(),
         "chunk": (error * acts).sum() / acts.sum().clamp(min=1),
         "motion": 0.3 * functional.cross_entropy(predicted.motion, batch.motion),
-        "ends": 0.3 * ends.mean(),
+        "ends": 0.3 * ends,
     }
     return {"loss": torch.stack([*terms.values()]).sum(), **terms}

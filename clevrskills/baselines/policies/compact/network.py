@@ -9,6 +9,7 @@ crops of the full image; a third one estimates the pose of the end effector in a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Prompts
+from clevrskills.baselines.policies.compact.skills import SKILL_NAMES
 from clevrskills.baselines.policies.layers import mlp, transformer_encoder, transformer_layer
 from clevrskills.sim.cameras import FixedCamera
 
@@ -42,6 +44,9 @@ FAR_M = 1.5
 NEARNESS_UNIT = 1 / 6
 POSE_UNIT_M = 0.1
 _POOL = 4
+State = Sequence[Tensor]
+"""Number of completed subgoals, whether something is held, and whether there is a key-step image, 0
+or 1, each (n,)."""
 
 
 class Calibration(nn.Module):
@@ -91,28 +96,32 @@ class Calibration(nn.Module):
         return ray, (self.eye[2] / (-ray[..., 2]).clamp(min=self.eye[2] / FAR_M))
 
 
+def _stem(after: int) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(3, after, 5, 2, 2), nn.ReLU(True))
+
+
 def _convolution(before: int, after: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=False),
-        nn.GroupNorm(8, after),
-        nn.ReLU(True),
-    )
+    layer = nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=False)
+    return nn.Sequential(layer, nn.GroupNorm(8, after), nn.ReLU(True))
+
+
+def _convolutions(channels: Sequence[int], strides: Sequence[int]) -> list[nn.Sequential]:
+    sizes = zip(pairwise(channels), strides, strict=True)
+    return [_convolution(before, after, stride=stride) for (before, after), stride in sizes]
 
 
 class Trunk(nn.Module):
     """Features of an image at a quarter of its resolution.
 
     Args:
-        stem: Channels at half the resolution.
-        fine: Channels at a quarter.
-        coarse: Channels at an eighth.
+        channels: Channels at half, a quarter and an eighth of the resolution.
         width: Channels of the features.
     """
 
-    def __init__(self, stem: int, fine: int, coarse: int, width: int) -> None:
+    def __init__(self, channels: Sequence[int], width: int) -> None:
         super().__init__()
-        first = nn.Sequential(nn.Conv2d(3, stem, 5, 2, 2), nn.ReLU(True))
-        self.stem = nn.Sequential(first, _convolution(stem, fine, stride=2))
+        stem, fine, coarse = channels
+        self.stem = nn.Sequential(_stem(stem), _convolution(stem, fine, stride=2))
         self.fine = nn.ModuleList(_convolution(fine, fine) for _ in range(2))
         self.down = _convolution(fine, coarse, stride=2)
         self.coarse = nn.ModuleList(_convolution(coarse, coarse) for _ in range(2))
@@ -220,7 +229,6 @@ class Reader(nn.Module):
     """Predictor of the next subgoal: its object, target, skill and angle.
 
     Args:
-        skills: Number of skills.
         words: Size of the vocabulary.
         length: Maximum number of tokens of a prompt.
         channels: Channels of the trunk at half, a quarter and an eighth of the resolution.
@@ -229,17 +237,11 @@ class Reader(nn.Module):
     """
 
     def __init__(
-        self,
-        skills: int,
-        words: int,
-        length: int,
-        channels: tuple[int, int, int],
-        width: int,
-        layers: int,
+        self, words: int, length: int, channels: Sequence[int], width: int, layers: int
     ) -> None:
         super().__init__()
         self.length, self.width = length, width
-        self.trunk = Trunk(*channels, width)
+        self.trunk = Trunk(channels, width)
         self.attention = nn.Conv2d(width, 1, 1)
         self.object = mlp(2 * width, 2 * width, width, activation=nn.ReLU)
         self.cell = nn.Conv2d(width, width, 1)
@@ -255,7 +257,7 @@ class Reader(nn.Module):
         self.transformer = transformer_encoder(layer, layers)
         self.point, self.key, self.said = (nn.Linear(width, width) for _ in range(3))
         self.look, self.frame = nn.Linear(width, width), nn.Linear(width, FRAMES)
-        self.skill = mlp(width, 96, skills, activation=nn.ReLU)
+        self.skill = mlp(width, 96, len(SKILL_NAMES), activation=nn.ReLU)
         self.angle = mlp(width, 96, ANGLES, activation=nn.ReLU)
         self.scale = nn.Parameter(torch.tensor(2.3))
         self.scene, self.scene_norm = nn.Linear(width, width), nn.LayerNorm(width)
@@ -291,14 +293,7 @@ class Reader(nn.Module):
         return embedding.float()
 
     def forward(
-        self,
-        maps: SceneMaps,
-        frames: Tensor,
-        prompts: Prompts,
-        shown: Tensor,
-        count: Tensor,
-        holding: Tensor,
-        has_key: Tensor,
+        self, maps: SceneMaps, frames: Tensor, prompts: Prompts, shown: Tensor, state: State
     ) -> Answer:
         """Return the predictions for the next subgoal.
 
@@ -308,11 +303,9 @@ class Reader(nn.Module):
                 (n, FRAMES).
             prompts: The prompts, truncated to ``length`` tokens.
             shown: Embeddings of their images, (M, D).
-            count: Number of completed subgoals, (n,).
-            holding: Whether something is held, 0 or 1, (n,).
-            has_key: Whether there is a key-step image, 0 or 1, (n,).
+            state: See :data:`State`.
         """
-        read = self._read(prompts, shown, (count, holding, has_key), (maps.features, frames))
+        read = self.read(prompts, shown, state, (maps.features, frames))
         role, share = read.role, read.pointed.softmax(-1)
         query = share[..., 1:] @ functional.normalize(read.images, dim=-1)
         query = query + share[..., :1] * self.said(role) + 0.3 * torch.tanh(self.look(role))
@@ -324,20 +317,12 @@ class Reader(nn.Module):
         angle = self.angle(read.whole).float()
         return Answer(logits, geometry, read.pointed.float(), read.skill, angle)
 
-    def read_prompts(
-        self, prompts: Prompts, shown: Tensor, state: Sequence[Tensor]
+    def read(
+        self, prompts: Prompts, shown: Tensor, state: State, scene: Sequence[Tensor] = ()
     ) -> PromptReading:
-        """Return the encoding of prompts without images of scenes; see :meth:`forward`."""
-        return self._read(prompts, shown, state)
-
-    def _read(
-        self,
-        prompts: Prompts,
-        shown: Tensor,
-        state: Sequence[Tensor],
-        scene: tuple[Tensor, Tensor] | None = None,
-    ) -> PromptReading:
-        """Return the encoding of prompts; ``scene``: features and frames of images."""
+        """Return the encoding of prompts; ``scene``: features and frames of images, see
+        :meth:`forward`.
+        """
         tokens, mask, index = prompts.first(self.length)
         n, long = tokens.shape
         shows = index >= 0
@@ -350,7 +335,7 @@ class Reader(nn.Module):
         empty = torch.cat([mask.new_zeros(n, ROLES + 1), ~mask], 1)
         for k, layer in enumerate(self.transformer.layers):
             x = layer(x, src_key_padding_mask=empty)
-            if scene is not None and k == len(self.transformer.layers) - 2:
+            if scene and k == len(self.transformer.layers) - 2:
                 x = self._attend_to_scene(x, *scene)
         x = x.float()
         role, whole, rest = x[:, :ROLES], x[:, ROLES], x[:, ROLES + 1 :]
@@ -396,9 +381,8 @@ class CropNetwork(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        channels = ((3, 32, 2), (32, 64, 2), (64, 64, 1), (64, 96, 2), (96, 96, 1), (96, 96, 2))
-        layers = [_convolution(before, after, stride=stride) for before, after, stride in channels]
-        self.see = nn.Sequential(*layers)
+        channels, strides = (3, 32, 64, 64, 96, 96, 96), (2, 2, 1, 2, 1, 2)
+        self.see = nn.Sequential(*_convolutions(channels, strides))
         side = CROP_PX // 16
         self.tell = mlp(96 * side * side + 5, 256, 256, 6, activation=nn.ReLU)
 
@@ -434,15 +418,9 @@ class PoseNetwork(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.see = nn.Sequential(
-            nn.Sequential(nn.Conv2d(3, 24, 5, 2, 2), nn.ReLU(True)),
-            _convolution(24, 48, stride=2),
-            _convolution(48, 48),
-            _convolution(48, 96, stride=2),
-            _convolution(96, 96),
-            _convolution(96, 128, stride=2),
-            _convolution(128, 32, kernel=1),
-        )
+        channels, strides = (24, 48, 48, 96, 96, 128), (2, 1, 2, 1, 2)
+        layers = [_stem(24), *_convolutions(channels, strides), _convolution(128, 32, kernel=1)]
+        self.see = nn.Sequential(*layers)
         cells = (HEIGHT_PX // 16) * (WIDTH_PX // 16)
         self.tell = mlp(32 * cells, 256, 256, 9, activation=nn.ReLU)
 

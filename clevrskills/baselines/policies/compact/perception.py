@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Movable, Prompts
-from clevrskills.baselines.policies.compact.controller import EQUIVALENT_SKILLS, SKILLS
+from clevrskills.baselines.policies.compact.controller_network import columns
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
     BOTTOM_PX,
@@ -34,10 +35,11 @@ from clevrskills.baselines.policies.compact.network import (
     crops,
     neighbors,
 )
+from clevrskills.baselines.policies.compact.skills import EQUIVALENT_SKILLS, SKILL_NAMES
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.core import geometry
 from clevrskills.core.policy import PromptInput
-from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneEpisode, SceneSet
+from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneSet
 
 BODIES = 10
 """Greatest number of bodies of a scene."""
@@ -51,9 +53,10 @@ RECOLOR_SHARE, DIM = 0.5, 0.35
 scales."""
 _BLANK = np.zeros((PROMPT_PX, PROMPT_PX, 3), np.uint8)
 KEY_STEP = "{ks:"
+_PLACEHOLDER = re.compile(r"\{[^}]*\}")
 UNIT_M = 0.02
 """Unit of position errors, and the height of places without one."""
-ANGLE_SKILLS = tuple(SKILLS.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
+ANGLE_SKILLS = tuple(SKILL_NAMES.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
 WEIGHTS = {
     **dict.fromkeys(("object", "target", "geometry", "crop", "pose"), 1.0),
     **dict.fromkeys(("order", "alone", "bodies"), 0.5),
@@ -71,10 +74,69 @@ CROP_BODIES = 256
 
 
 @dataclass(frozen=True)
+class Labels(Movable):
+    """Subgoals of n scenes.
+
+    Attributes:
+        count: Completed subgoals, (n,).
+        holding: Whether something is held, 0 or 1, (n,).
+        has_key: Whether there is a key-step, 0 or 1, (n,).
+        named: Indices of the body that is acted on and of the target, -1: none, (n, ROLES).
+        skill: Index of the skill, (n,).
+        angle: Bin of the angle, (n,).
+        bodies: Positions of bodies in meters, NaN where there is none, (n, BODIES, 3).
+        target: Position of the target, or of a place, (n, 3).
+        contact: Grasp or contact point of the object, (n, 3).
+    """
+
+    count: Tensor
+    holding: Tensor
+    has_key: Tensor
+    named: Tensor
+    skill: Tensor
+    angle: Tensor
+    bodies: Tensor
+    target: Tensor
+    contact: Tensor
+
+    @property
+    def state(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Count, holding and has_key."""
+        return self.count, self.holding, self.has_key
+
+    @classmethod
+    def of(cls, scenes: Sequence[LabeledScene]) -> Labels:
+        """Return the labels of scenes."""
+        fields = zip(*map(_label, scenes), strict=True)
+        return cls(*(torch.from_numpy(np.stack(values)) for values in fields))
+
+
+def _label(scene: LabeledScene) -> tuple[Any, ...]:
+    """Return the fields of :class:`Labels` of one scene."""
+    goal, target = scene.subgoal, np.full(3, np.nan, np.float32)
+    skill = "avoiding" if goal.avoided else EQUIVALENT_SKILLS.get(goal.predicate, goal.predicate)
+    if np.isfinite(goal.position[:2]).all():
+        target = np.nan_to_num(goal.position, nan=UNIT_M)
+        skill = "at_pose" if skill == "rotated" else skill
+    elif goal.target >= 0:
+        target = scene.positions[goal.target]
+    bodies = np.full((BODIES, 3), np.nan, np.float32)
+    bodies[: len(scene.positions)] = scene.positions[:BODIES]
+    return (
+        *(min(scene.done, COUNTS - 1), int(scene.held >= 0), int(bool(key_step(scene)))),
+        (goal.object, goal.target),
+        SKILL_NAMES.index(skill if skill in SKILL_NAMES else "other"),
+        round(goal.angle_rad / (2 * math.pi / ANGLES)) % ANGLES,
+        *(bodies, target, goal.contact),
+    )
+
+
+@dataclass(frozen=True)
 class SceneBatch(Movable):
     """B scenes with the targets of perception.
 
     Attributes:
+        labels: Their subgoals.
         images: Images of scenes and key-steps, each once, (N, 3, H, W) uint8.
         owner: The scene of each, (N,).
         frames: Indices of the present, the first and the key-step image of each scene, (B, FRAMES);
@@ -82,56 +144,40 @@ class SceneBatch(Movable):
         corner: Pixel of their upper left corner, (2,).
         prompts: The prompts, with images of single objects and textures.
         prompt_owner: The scene of each of these images, (M,).
+        pointed: Token of the prompt whose image shows the object of each role, from 1 on, 0: none,
+            (B, ROLES).
+        colors: Color matrix of each scene, (B, 3, 3).
         alone: Images of single bodies, (J, 3, 64, 64) uint8.
         alone_of: Scene and body of each, (J, 2).
-        colors: Color matrix of each scene, (B, 3, 3).
-        count: Completed subgoals, (B,).
-        holding: Whether something is held, (B,).
-        has_key: Whether there is a key-step, (B,).
-        bodies: Positions of bodies in meters, NaN where there is none, (B, BODIES, 3).
-        object: Index of the body that is acted on, -1: none, (B,).
-        target_body: Index of the target, -1: none, (B,).
-        target: Its position, or that of a place, (B, 3).
-        contact: Grasp or contact point of the object, (B, 3).
         posed: Key-step images of other scenes, (K, 3, H, W) uint8.
         pose: Pose of the end effector in each: position and first two columns of the rotation
             matrix, (K, 9).
-        pointed: Token of the prompt whose image shows the object of each role, from 1 on, 0: none,
-            (B, ROLES).
-        skill: Index of the skill, (B,).
-        angle: Bin of the angle, (B,).
-        ordered: Prompts of O other scenes, without images, for the order of subgoals.
-        ordered_state: Their count, holding and has_key, (O, 3).
-        ordered_pointed: Tokens in them, as ``pointed``, -1 for no object, (O, ROLES).
-        ordered_skill: Their skills, (O,).
+        ordered: Prompts of other scenes, without images, for the order of subgoals.
+        ordered_labels: The subgoals of these scenes.
+        ordered_pointed: Tokens in these prompts, as ``pointed``.
     """
 
+    labels: Labels
     images: Tensor
     owner: Tensor
     frames: Tensor
     corner: Tensor
     prompts: Prompts
     prompt_owner: Tensor
+    pointed: Tensor
+    colors: Tensor
     alone: Tensor
     alone_of: Tensor
-    colors: Tensor
-    count: Tensor
-    holding: Tensor
-    has_key: Tensor
-    bodies: Tensor
-    object: Tensor
-    target_body: Tensor
-    target: Tensor
-    contact: Tensor
     posed: Tensor
     pose: Tensor
-    pointed: Tensor
-    skill: Tensor
-    angle: Tensor
     ordered: Prompts
-    ordered_state: Tensor
+    ordered_labels: Labels
     ordered_pointed: Tensor
-    ordered_skill: Tensor
+
+    @property
+    def reader_corner(self) -> Tensor:
+        """Pixel of the upper left corner of the reader's part of the images, (2,)."""
+        return self.corner + self.corner.new_tensor([0.0, TOP_PX])
 
 
 class SceneWindows:
@@ -149,17 +195,13 @@ class SceneWindows:
     """
 
     def __init__(self, scenes: SceneSet, tokenizer: Tokenizer, length: int, seed: int) -> None:
-        self._set, self._tokenizer, self._length = scenes, tokenizer, length
-        self._seed = seed
-        self._scenes = [
-            scene
-            for scene in scenes.scenes
-            if max(scene.subgoal.object, scene.subgoal.target) < BODIES
-        ]
+        self._set, self._tokenizer, self._length, self._seed = scenes, tokenizer, length, seed
+        goals = [(scene, scene.subgoal) for scene in scenes.scenes]
+        self._scenes = [scene for scene, goal in goals if max(goal.object, goal.target) < BODIES]
         self._posed = [
             scene
             for scene in self._scenes
-            if key_steps(scene.episode) and np.isfinite(scene.subgoal.ee_pose).all()
+            if key_step(scene) and np.isfinite(scene.subgoal.ee_pose).all()
         ]
         self._composed = [scene for scene in self._scenes if scene.episode.level != "L0"]
         self.tasks = tuple(scene.episode.task for scene in self._scenes)
@@ -174,146 +216,98 @@ class SceneWindows:
         rng = np.random.default_rng((self._seed, int(indices[0])))
         chosen = [self._scenes[index % len(self)] for index in indices]
         down, across = (int(n) for n in rng.integers(-SHIFT_PX, SHIFT_PX + 1, 2))
-        images, owners, frames = list[np.ndarray](), list[int](), list[list[int]]()
-        encoded, prompt_owner = list[EncodedPrompt](), list[int]()
-        alone, alone_of = list[np.ndarray](), list[tuple[int, int]]()
-        colors, pointed = list[np.ndarray](), list[list[int]]()
+        images = dict[tuple[int, str], int]()
+        frames, prompts, prompt_owner, pointed, colors = [], [], list[int](), [], []
         for number, scene in enumerate(chosen):
-            keys = key_steps(scene.episode)
-            names = [scene.image, scene.first if scene.done else scene.image]
-            names += [key_step(scene)] if keys else [scene.image]
-            unique = list(dict.fromkeys(names))
-            frames.append([len(images) + unique.index(name) for name in names])
-            images += [_shifted(self._set.pixels(name), down, across) for name in unique]
-            owners += [number] * len(unique)
-            words_only = not keys and rng.random() < WORDS_ONLY_SHARE
+            key = key_step(scene)
+            names = (scene.image, scene.first if scene.done else scene.image, key or scene.image)
+            frames.append([images.setdefault((number, name), len(images)) for name in names])
+            words_only = not key and rng.random() < WORDS_ONLY_SHARE
             prompt, places = self._prompt(scene, words_only)
-            encoded.append(prompt)
-            pointed.append(places)
+            prompts.append(prompt)
             prompt_owner += [number] * len(prompt.images)
-            for body, name in enumerate(scene.episode.body_images[:BODIES]):
-                if name:
-                    alone.append(self._set.pixels(name))
-                    alone_of.append((number, body))
+            pointed.append(places)
             colors.append(_colors(rng, scene, places))
+        alone = [
+            (number, body, name)
+            for number, scene in enumerate(chosen)
+            for body, name in enumerate(scene.episode.body_images[:BODIES])
+            if name
+        ]
         some = rng.integers(len(self._posed), size=POSES) if self._posed else ()
         posed = [self._posed[k] for k in some]
-        shown = [_shifted(self._set.pixels(key_step(scene)), down, across) for scene in posed]
+        drawn, size = (self._composed, ORDER_PROMPTS) if self._composed else (self._scenes, 1)
+        composed = [drawn[k] for k in rng.integers(len(drawn), size=size)]
+        read = [self._prompt(scene, False, blank=True) for scene in composed]
+        ordered = stack([prompt for prompt, _ in read], self._tokenizer.pad)
         return SceneBatch(
-            **_labels(chosen),
-            **self._ordered(rng),
-            posed=_stacked(shown),
-            pose=_poses(posed),
-            images=_stacked(images),
-            owner=torch.tensor(owners),
+            labels=Labels.of(chosen),
+            images=self._images([name for _, name in images], down, across),
+            owner=torch.tensor([number for number, _ in images]),
             frames=torch.tensor(frames),
             corner=torch.tensor([across, down], dtype=torch.float32),
-            prompts=stack(encoded, self._tokenizer.pad),
+            prompts=stack(prompts, self._tokenizer.pad),
             prompt_owner=torch.tensor(prompt_owner, dtype=torch.long),
-            alone=_stacked(alone),
-            alone_of=torch.tensor(alone_of).reshape(-1, 2),
-            colors=torch.tensor(np.stack(colors), dtype=torch.float32),
             pointed=torch.tensor(pointed),
+            colors=torch.tensor(np.stack(colors), dtype=torch.float32),
+            alone=self._images([name for *_, name in alone]),
+            alone_of=torch.tensor([at for *at, _ in alone]).reshape(-1, 2),
+            posed=self._images([key_step(scene) for scene in posed], down, across),
+            pose=_poses(posed),
+            ordered=replace(ordered, images=ordered.images[:0]),
+            ordered_labels=Labels.of(composed),
+            ordered_pointed=torch.tensor([places for _, places in read]),
         )
 
-    def _ordered(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return prompts of random scenes of composed tasks, with their subgoals."""
-        drawn, size = (self._composed, ORDER_PROMPTS) if self._composed else (self._scenes, 1)
-        chosen = [drawn[k] for k in rng.integers(len(drawn), size=size)]
-        read = [self._prompt(scene, False, blank=True) for scene in chosen]
-        prompts = stack([prompt for prompt, _ in read], self._tokenizer.pad)
-        labels = _labels(chosen)
-        state = torch.stack([labels[name] for name in ("count", "holding", "has_key")], 1)
-        named = torch.stack([labels["object"], labels["target_body"]], 1) >= 0
-        pointed = torch.tensor([places for _, places in read]).masked_fill(~named, -1)
-        return {
-            "ordered": replace(prompts, images=prompts.images[:0]),
-            "ordered_state": state,
-            "ordered_pointed": pointed,
-            "ordered_skill": labels["skill"],
-        }
+    def _images(self, names: Sequence[str], down: int = 0, across: int = 0) -> Tensor:
+        """Return the images of scenes, shifted by some pixels and padded by repeated edges, or of
+        single objects, (n, 3, H, W).
+        """
+        if not names:
+            return torch.zeros(0, 3, PROMPT_PX, PROMPT_PX, dtype=torch.uint8)
+        images = np.stack([self._set.pixels(name) for name in names])
+        _, height, width, _ = images.shape
+        rows = np.arange(min(height, HEIGHT_PX)) + down
+        across_px = np.arange(width) + across
+        images = images[:, rows.clip(0, height - 1)][:, :, across_px.clip(0, width - 1)]
+        return torch.from_numpy(images).permute(0, 3, 1, 2).contiguous()
 
     def _prompt(
         self, scene: LabeledScene, words_only: bool, blank: bool = False
     ) -> tuple[EncodedPrompt, list[int]]:
         """Return a scene's prompt, and the token that shows the object of each role, 0: none."""
-        episode, nowhere = scene.episode, [0] * ROLES
+        episode = scene.episode
         if words_only:
-            return encode(PromptInput(episode.plain, {}), self._tokenizer, PROMPT_PX), nowhere
-        names = episode.prompt_images
+            return encode(PromptInput(episode.plain, {}), self._tokenizer, PROMPT_PX), [0] * ROLES
+        images = episode.prompt_images
         shown = {
-            name: _BLANK if blank else self._set.pixels(names[name])
-            for name in names
+            name: _BLANK if blank else self._set.pixels(images[name])
+            for name in images
             if KEY_STEP not in name
         }
         prompt = encode(PromptInput(episode.text, shown), self._tokenizer, PROMPT_PX)
-        body_of = dict(zip(names, episode.shows, strict=True))
-        order = [name for name in _placeholders(episode.text) if name in shown]
-        at = np.flatnonzero(np.array(prompt.tokens) == prompt.image)
-        places = []
-        for body in (scene.subgoal.object, scene.subgoal.target):
-            fits = [k for k, name in zip(at, order, strict=True) if body_of[name] == body >= 0]
-            places.append(int(fits[0]) + 1 if fits and fits[0] < self._length else 0)
-        return prompt, places
-
-
-def key_steps(episode: SceneEpisode) -> list[str]:
-    """Return the names of the key-step images of a prompt, in order."""
-    return [image for name, image in episode.prompt_images.items() if KEY_STEP in name]
+        body_of = dict(zip(images, episode.shows, strict=True))
+        bodies = [body_of[name] for name in _PLACEHOLDER.findall(episode.text) if name in shown]
+        tokens = 1 + np.flatnonzero(np.array(prompt.tokens) == prompt.image)
+        first = {
+            body: int(token)
+            for token, body in reversed([*zip(tokens, bodies, strict=True)])
+            if body >= 0 and token <= self._length
+        }
+        return prompt, [first.get(k, 0) for k in (scene.subgoal.object, scene.subgoal.target)]
 
 
 def key_step(scene: LabeledScene) -> str:
-    """Return the name of the key-step image of a scene's next subgoal."""
-    keys = key_steps(scene.episode)
-    return keys[min(scene.done, len(keys) - 1)]
+    """Return the name of the key-step image of a scene's next subgoal; empty: none."""
+    images = scene.episode.prompt_images
+    keys = [image for name, image in images.items() if KEY_STEP in name]
+    return keys[min(scene.done, len(keys) - 1)] if keys else ""
 
 
 def _poses(scenes: Sequence[LabeledScene]) -> Tensor:
     """Return the goal poses of the end effector in scenes, (n, 9)."""
-    if not scenes:
-        return torch.zeros(0, 9)
-    poses = torch.from_numpy(np.stack([scene.subgoal.ee_pose for scene in scenes]))
-    columns = geometry.rotation_matrix(poses[:, 3:])[..., :2].transpose(1, 2)
-    return torch.cat([poses[:, :3], columns.flatten(1)], 1)
-
-
-def _placeholders(text: str) -> list[str]:
-    return ["{" + part.partition("}")[0] + "}" for part in text.split("{")[1:]]
-
-
-def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Any]:
-    bodies = np.full((len(scenes), BODIES, 3), np.nan, np.float32)
-    targets = np.full((len(scenes), 3), np.nan, np.float32)
-    for row, target, scene in zip(bodies, targets, scenes, strict=True):
-        shown = scene.positions[:BODIES]
-        row[: len(shown)] = shown
-        if np.isfinite(scene.subgoal.position[:2]).all():
-            target[:] = np.nan_to_num(scene.subgoal.position, nan=UNIT_M)
-        elif scene.subgoal.target >= 0:
-            target[:] = scene.positions[scene.subgoal.target]
-    goals = [scene.subgoal for scene in scenes]
-    skills = ["avoiding" if goal.avoided else goal.predicate for goal in goals]
-    elsewhere = [np.isfinite(goal.position[:2]).all() for goal in goals]
-    skills = [
-        "at_pose" if skill == "rotated" and place else EQUIVALENT_SKILLS.get(skill, skill)
-        for skill, place in zip(skills, elsewhere, strict=True)
-    ]
-    bins = [round(goal.angle_rad / (2 * math.pi / ANGLES)) % ANGLES for goal in goals]
-    numbers: dict[str, Sequence[int | bool]] = {
-        "count": [min(scene.done, COUNTS - 1) for scene in scenes],
-        "holding": [scene.held >= 0 for scene in scenes],
-        "has_key": [bool(key_steps(scene.episode)) for scene in scenes],
-        "object": [goal.object for goal in goals],
-        "target_body": [goal.target for goal in goals],
-        "skill": [SKILLS.index(s if s in SKILLS else "other") for s in skills],
-        "angle": bins,
-    }
-    return {
-        **{name: torch.tensor(values, dtype=torch.long) for name, values in numbers.items()},
-        "bodies": torch.from_numpy(bodies),
-        "target": torch.from_numpy(targets),
-        "contact": torch.from_numpy(np.stack([goal.contact for goal in goals])),
-    }
+    poses = torch.tensor([[*scene.subgoal.ee_pose] for scene in scenes]).reshape(-1, 7)
+    return torch.cat([poses[:, :3], columns(geometry.rotation_matrix(poses[:, 3:]))], 1)
 
 
 def _colors(rng: np.random.Generator, scene: LabeledScene, pointed: Sequence[int]) -> np.ndarray:
@@ -329,59 +323,22 @@ def _colors(rng: np.random.Generator, scene: LabeledScene, pointed: Sequence[int
     return dimmed
 
 
-def _shifted(image: np.ndarray, down: int, across: int) -> np.ndarray:
-    """Return an image (H, W, 3) shifted by some pixels, padded by repeated edges."""
-    rows = np.arange(HEIGHT_PX) + down
-    columns = np.arange(WIDTH_PX) + across
-    return image[rows.clip(0, len(image) - 1)][:, columns.clip(0, image.shape[1] - 1)]
-
-
-def _stacked(images: Sequence[np.ndarray]) -> Tensor:
-    if not images:
-        return torch.zeros(0, 3, PROMPT_PX, PROMPT_PX, dtype=torch.uint8)
-    return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
-
-
-class _Cells(NamedTuple):
-    """Cells of points: index, position in cells, and whether the point is in view."""
-
-    number: Tensor
-    across: Tensor
-    down: Tensor
-    seen: Tensor
-
-    @classmethod
-    def of(cls, pixels: Tensor, corner: Tensor, height: int, width: int) -> _Cells:
-        """Return cells of pixels (..., 2) of images with a corner (2,)."""
-        at = (pixels - corner) / STRIDE_PX
-        seen = (at >= 0).all(-1) & (at[..., 0] < width) & (at[..., 1] < height)
-        at = torch.where(seen[..., None], at, 0)  # NaN, too
-        index = at[..., 1].long() * width + at[..., 0].long()
-        return cls(index, at[..., 0], at[..., 1], seen)
-
-
 def perception_losses(
     reader: Reader, cropper: CropNetwork, poser: PoseNetwork, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
     """Return the total ``loss`` and its terms."""
-    images, shown, alone = (
-        _recolored(images, batch.colors[owner])
-        for images, owner in (
-            (batch.images, batch.owner),
-            (batch.prompts.images, batch.prompt_owner),
-            (batch.alone, batch.alone_of[:, 0]),
-        )
-    )
-    corner = batch.corner + torch.tensor([0.0, TOP_PX], device=images.device)
-    maps = reader.encode_scenes(images[:, :, TOP_PX:BOTTOM_PX], corner.expand(len(images), 2))
+    images = _recolored(batch.images, batch.colors[batch.owner])
+    shown = _recolored(batch.prompts.images, batch.colors[batch.prompt_owner])
+    alone = _recolored(batch.alone, batch.colors[batch.alone_of[:, 0]])
+    corner = batch.reader_corner.expand(len(images), 2)
+    maps = reader.encode_scenes(images[:, :, TOP_PX:BOTTOM_PX], corner)
     embedded = reader.embed(torch.cat([shown, alone]))
     prompts = replace(batch.prompts, images=shown)
-    state = (batch.count, batch.holding, batch.has_key)
-    answer = reader(maps, batch.frames, prompts, embedded[: len(shown)], *state)
+    answer = reader(maps, batch.frames, prompts, embedded[: len(shown)], batch.labels.state)
     with torch.autocast(images.device.type, enabled=False):
         present = SceneMaps(*(each[batch.frames[:, 0]] for each in maps))
-        terms = _reading_losses(answer, present, corner, camera, batch)
-        terms |= _body_losses(reader, present, embedded[len(shown) :], corner, camera, batch)
+        terms = _reading_losses(answer, present, camera, batch)
+        terms |= _body_losses(reader, present, embedded[len(shown) :], camera, batch)
     terms["crop"] = _crop_loss(cropper, images[batch.frames[:, 0]], camera, batch)
     terms["pose"] = _pose_loss(poser, batch)
     terms["order"] = _order_loss(reader, embedded.detach(), batch)
@@ -398,83 +355,86 @@ def _mean(values: Tensor, mask: Tensor) -> Tensor:
     return (values * mask).sum() / mask.sum().clamp(min=1)
 
 
+def _cells(
+    pixels: Tensor, corner: Tensor, height_px: int = BOTTOM_PX - TOP_PX
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the position in cells (..., 2) of pixels (..., 2) of images with a corner (2,), the
+    index of the cell (...), and whether it is in the image (...).
+    """
+    at, columns = (pixels - corner) / STRIDE_PX, WIDTH_PX // STRIDE_PX
+    seen = ((at >= 0) & (at < at.new_tensor([columns, height_px // STRIDE_PX]))).all(-1)
+    at = torch.where(seen[..., None], at, 0)  # NaN, too
+    return at, at[..., 1].long() * columns + at[..., 0].long(), seen
+
+
 def _reading_losses(
-    answer: Answer, present: SceneMaps, corner: Tensor, camera: Calibration, batch: SceneBatch
+    answer: Answer, present: SceneMaps, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
     """Return losses of the answer: cells, tokens of the prompt, skill, angle, geometry."""
-    *_, h, w = answer.maps.shape
-    every = torch.arange(len(batch.object), device=answer.maps.device)
-    object_at = batch.bodies[every, batch.object.clamp(min=0)]
-    roles = _Cells.of(camera.pixels(torch.stack([object_at, batch.target], 1)), corner, h, w)
-    visible = torch.stack([(batch.object >= 0) & (batch.holding == 0), every >= 0], 1) & roles.seen
-    cell = functional.cross_entropy(
-        answer.maps.flatten(0, 1).flatten(1), roles.number.flatten(), reduction="none"
-    ).unflatten(0, visible.shape)
-    pointed = functional.cross_entropy(
-        answer.pointed.flatten(0, 1), batch.pointed.flatten(), reduction="none"
-    ).unflatten(0, visible.shape)
-    named = torch.stack([batch.object, batch.target_body], 1) >= 0
-    angle = functional.cross_entropy(answer.angle, batch.angle, reduction="none")
-    has_angle = torch.isin(batch.skill, torch.tensor(ANGLE_SKILLS, device=angle.device))
-    geometry_of_target = _geometry_loss(
-        answer.geometry[:, 1], every, roles, 1, camera.nearness(batch.target)
+    labels, corner = batch.labels, batch.reader_corner
+    every, named = torch.arange(len(labels.named), device=corner.device), labels.named >= 0
+    object_at = labels.bodies[every, labels.named[:, 0].clamp(min=0)]
+    places = torch.stack([object_at, labels.target], 1)
+    at, index, seen = _cells(camera.pixels(places), corner)
+    in_scene = named[:, 0] & (labels.holding == 0)
+    cell, pointed = (
+        functional.cross_entropy(
+            logits.flatten(0, 1).flatten(1), wanted.flatten(), reduction="none"
+        ).unflatten(0, named.shape)
+        for logits, wanted in ((answer.maps, index), (answer.pointed, batch.pointed))
     )
-    bodies = _Cells.of(camera.pixels(batch.bodies), corner, h, w)
-    scene, body = bodies.seen.nonzero(as_tuple=True)
-    seen = _Cells(*(each[scene, body][:, None] for each in bodies))
+    angle = functional.cross_entropy(answer.angle, labels.angle, reduction="none")
+    turned = torch.isin(labels.skill, torch.tensor(ANGLE_SKILLS, device=corner.device))
+    nearness = camera.nearness(labels.target)
+    of_target = _geometry_loss(answer.geometry[:, 1], every, at[:, 1], seen[:, 1], nearness)
+    body_at, body_index, body_seen = _cells(camera.pixels(labels.bodies), corner)
+    scene, body = body_seen.nonzero(as_tuple=True)
+    nearness = camera.nearness(labels.bodies[scene, body])
+    found = (scene, body_at[scene, body], body_seen[scene, body], nearness)
     there = torch.zeros_like(present.geometry[:, 3])
-    there.flatten(1)[scene, seen.number[:, 0]] = 1
-    rare = torch.tensor(30.0, device=there.device)
+    there.flatten(1)[scene, body_index[scene, body]] = 1
     return {
-        "object": _mean(cell[:, 0], visible[:, 0]),
-        "target": _mean(cell[:, 1], visible[:, 1]),
+        "object": _mean(cell[:, 0], in_scene & seen[:, 0]),
+        "target": _mean(cell[:, 1], seen[:, 1]),
         "pointed": _mean(pointed, named),
-        "skill": functional.cross_entropy(answer.skill, batch.skill),
-        "angle": _mean(angle, has_angle),
-        "geometry": 0.5 * geometry_of_target
-        + _geometry_loss(
-            present.geometry, scene, seen, 0, camera.nearness(batch.bodies[scene, body])
-        ),
+        "skill": functional.cross_entropy(answer.skill, labels.skill),
+        "angle": _mean(angle, turned),
+        "geometry": 0.5 * of_target + _geometry_loss(present.geometry, *found),
         "bodies": functional.binary_cross_entropy_with_logits(
-            present.geometry[:, 3], there, pos_weight=rare
+            present.geometry[:, 3], there, pos_weight=there.new_tensor(30.0)
         ),
     }
 
 
 def _geometry_loss(
-    geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, nearness: Tensor
+    geometry_map: Tensor, scene: Tensor, at: Tensor, seen: Tensor, nearness: Tensor
 ) -> Tensor:
-    """Return the loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and their
-    neighbors.
+    """Return the loss of the geometry (n, 4, h, w) of scenes (m,) at positions in cells (m, 2) and
+    their neighbors.
     """
-    across, down = cells.across[:, k, None], cells.down[:, k, None]
-    rows, columns = neighbors(down[:, 0].long(), across[:, 0].long(), *geometry_map.shape[-2:])
+    rows, columns = neighbors(at[:, 1].long(), at[:, 0].long(), *geometry_map.shape[-2:])
     near = (nearness / NEARNESS_UNIT)[:, None].expand(-1, 9)
-    want = torch.stack([across - columns - 0.5, down - rows - 0.5, near], 2).nan_to_num()
+    across, down = at[:, :1] - columns - 0.5, at[:, 1:] - rows - 0.5
+    want = torch.stack([across, down, near], 2).nan_to_num()
     predicted = geometry_map.movedim(1, -1)[scene[:, None], rows, columns, :3]
     error = functional.smooth_l1_loss(predicted, want, beta=0.1, reduction="none")
-    return _mean(error.mean((1, 2)), cells.seen[:, k])
+    return _mean(error.mean((1, 2)), seen)
 
 
 def _body_losses(
-    reader: Reader,
-    present: SceneMaps,
-    embedded: Tensor,
-    corner: Tensor,
-    camera: Calibration,
-    batch: SceneBatch,
+    reader: Reader, present: SceneMaps, embedded: Tensor, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
     """Return losses of retrieving each body by its own image: among the cells of its scene, and
     among the bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
     """
-    *_, h, w = present.cells.shape
     scene, body = batch.alone_of.unbind(1)
-    cells = _Cells.of(camera.pixels(batch.bodies[scene, body]), corner, h, w)
+    pixels = camera.pixels(batch.labels.bodies[scene, body])
+    _, index, in_view = _cells(pixels, batch.reader_corner)
     query = functional.normalize(embedded, dim=-1)
-    queries = query.new_zeros(len(batch.object), BODIES, query.shape[1])
+    queries = query.new_zeros(len(batch.colors), BODIES, query.shape[1])
     queries = queries.index_put((scene, body), query)
-    seen = cells.seen.nonzero()[:, 0]
-    scene, body, index, query = scene[seen], body[seen], cells.number[seen], query[seen]
+    seen = in_view.nonzero()[:, 0]
+    scene, body, index, query = scene[seen], body[seen], index[seen], query[seen]
     logits = present.similarity(queries)[scene, body].flatten(1) * reader.temperature
     some = torch.randperm(len(seen), device=query.device)[:CONTRAST_BODIES]
     found = present.cells.flatten(2)[scene[some], :, index[some]].float()
@@ -490,14 +450,13 @@ def _crop_loss(
     """Return the loss of positions and grasp points from crops, whose centers have noise like the
     reader's errors.
     """
-    pixels = camera.pixels(batch.bodies)
-    *_, h, w = images.shape
-    seen = _Cells.of(pixels, batch.corner, h // STRIDE_PX, w // STRIDE_PX).seen.nonzero()
+    labels, pixels = batch.labels, camera.pixels(batch.labels.bodies)
+    seen = _cells(pixels, batch.corner, HEIGHT_PX)[2].nonzero()
     scene, body = seen[torch.randperm(len(seen), device=seen.device)[:CROP_BODIES]].unbind(1)
-    at = batch.bodies[scene, body]
+    at = labels.bodies[scene, body]
     middle = (pixels[scene, body] + 2 * torch.randn(len(at), 2, device=at.device)).round()
-    acted_on = (batch.object[scene] == body)[:, None]
-    contact = torch.where(acted_on, batch.contact[scene], torch.nan)
+    acted_on = (labels.named[scene, 0] == body)[:, None]
+    contact = torch.where(acted_on, labels.contact[scene], torch.nan)
     predicted = cropper(crops(images[scene], middle - batch.corner), middle, camera)
     want = torch.stack([at, contact], 1)
     error = functional.smooth_l1_loss(
@@ -508,13 +467,14 @@ def _crop_loss(
 
 def _order_loss(reader: Reader, embedded: Tensor, batch: SceneBatch) -> Tensor:
     """Return the loss of the order of subgoals, with embeddings (k, D) at random places."""
-    places = int((batch.ordered.image_index >= 0).sum())
+    places, labels = int((batch.ordered.image_index >= 0).sum()), batch.ordered_labels
     shown = embedded[torch.randint(len(embedded), (places,), device=embedded.device)]
-    read = reader.read_prompts(batch.ordered, shown, batch.ordered_state.unbind(1))
+    read = reader.read(batch.ordered, shown, labels.state)
+    wanted = batch.ordered_pointed.masked_fill(labels.named < 0, -1)
     pointed = functional.cross_entropy(
-        read.pointed.flatten(0, 1).float(), batch.ordered_pointed.flatten(), ignore_index=-1
+        read.pointed.flatten(0, 1).float(), wanted.flatten(), ignore_index=-1
     )
-    return pointed + 0.3 * functional.cross_entropy(read.skill, batch.ordered_skill)
+    return pointed + 0.3 * functional.cross_entropy(read.skill, labels.skill)
 
 
 def _pose_loss(poser: PoseNetwork, batch: SceneBatch) -> Tensor:

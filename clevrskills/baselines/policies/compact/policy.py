@@ -14,15 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Batch, Prompts
-from clevrskills.baselines.policies.compact.controller import (
-    PUSHES,
-    SKILLS,
-    TURNED,
-    Command,
-    Controller,
-    ControllerNetwork,
-    feature_count,
-)
+from clevrskills.baselines.policies.compact.controller import Command, Controller
+from clevrskills.baselines.policies.compact.controller_network import ControllerNetwork
 from clevrskills.baselines.policies.compact.demonstrations import ControlBatch, controller_losses
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
@@ -49,6 +42,7 @@ from clevrskills.baselines.policies.compact.perception import (
     SceneBatch,
     perception_losses,
 )
+from clevrskills.baselines.policies.compact.skills import SKILL_NAMES, SKILLS
 from clevrskills.baselines.policy import LearnedPolicy, fractions
 from clevrskills.baselines.prompts import WordTokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
@@ -64,18 +58,6 @@ SUBGOAL_STEPS, MIN_STEPS = 120, 12
 UPDATE_STEPS = 3
 """Control steps between two updates of a goal in the air."""
 OBSTACLES = 6
-ON_TABLE = ("set_down", "pushed_towards", "on_top", "inside")
-"""Skills whose target is a body, located in a crop."""
-IN_VIEW = (
-    *("hit", "hit_toppled", "at_position", "at_pose", "at_pose_on_top", "at_position_pushed"),
-    "inside_after",
-)
-"""Skills whose target is a place, or outside the range of crops."""
-GRASPING = (
-    *("picked", "rotated", "touched", "on_top", "inside", "inside_after", "at_position"),
-    *("at_pose", "at_pose_on_top", "hit", "hit_toppled"),
-)
-POSES = ("end_effector_at_pose", "avoiding")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +103,6 @@ class _Episode:
     controller: Controller
     first: SceneMaps | None = None
     done: int = 0
-    skill: str = ""
     age: int = -1
 
 
@@ -151,13 +132,10 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
 
     def __init__(self, config: CompactConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        stem, fine, coarse = config.channels
-        self.reader = Reader(
-            *(len(SKILLS), self.tokenizer.size, config.length),
-            *((stem, fine, coarse), config.width, config.layers),
-        )
+        sizes = (config.length, config.channels, config.width, config.layers)
+        self.reader = Reader(self.tokenizer.size, *sizes)
         self.cropper, self.poser = CropNetwork(), PoseNetwork()
-        self.controller = ControllerNetwork(feature_count(), config.hidden)
+        self.controller = ControllerNetwork(config.hidden)
         self.camera = Calibration(TABLETOP.main_camera)
         self.register_buffer("corner", torch.tensor([[0.0, TOP_PX]]), persistent=False)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # 1/6 faster
@@ -221,74 +199,68 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
 
     def _act(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
         effector, holding = _arm_state(observation)
-        ended = episode.controller.reached and episode.age > MIN_STEPS
-        begins = ended or episode.controller.lost or not 0 <= episode.age <= SUBGOAL_STEPS
-        if begins or (episode.skill == "traced" and episode.age % UPDATE_STEPS == 0):
-            image = observation["images"][CAMERA]
+        image, controller = observation["images"][CAMERA], episode.controller
+        ended = controller.reached and episode.age > MIN_STEPS
+        begins = ended or controller.lost or not 0 <= episode.age <= SUBGOAL_STEPS
+        if begins or (controller.command.skill == "traced" and episode.age % UPDATE_STEPS == 0):
             command = self._next_command(episode, image, holding)
-            if ended and not episode.controller.should_retry(command, holding):
+            if ended and not controller.should_retry(command, holding):
                 episode.done += 1
                 command = self._next_command(episode, image, holding)
-            episode.skill = SKILLS[command.skill]
             _place_held_body(command, effector, holding)
-            episode.controller.set_command(command, effector)
+            controller.set_command(command, effector)
             if begins:
-                episode.controller.start_subgoal(effector, holding)
+                controller.start_subgoal(effector, holding)
                 episode.age = 0
-        actions = episode.controller.act(effector, holding)
+        actions = controller.act(effector, holding)
         episode.age += len(actions)
         return actions
 
     def _read_scene(
         self, episode: _Episode, image: Any, holding: bool
     ) -> tuple[Answer, SceneMaps, Tensor]:
-        """Return the answer of the reader, the maps of an image, and the image with its key-step,
-        (2, 3, H, W); without key-steps the image itself.
+        """Return the answer of the reader, the maps of an image, and the image with its key-step if
+        there is one, (1 or 2, 3, H, W).
         """
-        has_key = bool(episode.keys)
-        key = episode.keys[min(episode.done, len(episode.keys) - 1)] if has_key else image
-        frames = np.stack([np.asarray(frame)[:HEIGHT_PX] for frame in (image, key)])
-        images = fractions(torch.from_numpy(frames).permute(0, 3, 1, 2).to(self.device))
-        corner = self.corner.expand(1 + has_key, 2)
-        maps = self.reader.encode_scenes(images[: 1 + has_key, :, TOP_PX:BOTTOM_PX], corner)
+        keys = episode.keys[: episode.done + 1][-1:]
+        shown = np.stack([np.asarray(each)[:HEIGHT_PX] for each in (image, *keys)])
+        images = fractions(torch.from_numpy(shown).permute(0, 3, 1, 2).to(self.device))
+        corner = self.corner.expand(len(images), 2)
+        maps = self.reader.encode_scenes(images[:, :, TOP_PX:BOTTOM_PX], corner)
         present = SceneMaps(*(each[:1] for each in maps))
         episode.first = episode.first or present
-        frames = [0, 0, int(has_key)]
+        frames = [0, 0, len(keys)]
         if episode.done:
-            both = zip(maps, episode.first, strict=True)
-            maps, frames[1] = SceneMaps(*(torch.cat(pair) for pair in both)), 1 + has_key
-        numbers = (min(episode.done, COUNTS - 1), int(holding), int(has_key))
-        state = torch.tensor(numbers, device=self.device)[:, None]
-        answer = self.reader(
-            maps,
-            torch.tensor([frames], device=self.device),
-            episode.prompts,
-            episode.shown,
-            *state,
+            maps = SceneMaps(*map(torch.cat, zip(maps, episode.first, strict=True)))
+            frames[1] = len(images)
+        numbers = (min(episode.done, COUNTS - 1), int(holding), len(keys))
+        indices, state = (
+            torch.tensor(each, device=self.device)[:, None] for each in (frames, numbers)
         )
+        answer = self.reader(maps, indices.T, episode.prompts, episode.shown, state)
         return answer, present, images
 
     def _next_command(self, episode: _Episode, image: Any, holding: bool) -> Command:
         """Return the command of the next subgoal, from an image (H, W, 3)."""
         answer, present, images = self._read_scene(episode, image, holding)
-        skill = SKILLS[int(answer.skill.argmax())]
-        coarse = self.camera.points(*answer.pixels(self.corner))[0]
-        fine = self._refine(images[0], coarse)
-        places, obstacles = np.full((3, 3), np.nan), np.zeros((0, 3))
-        pose = self._pose(images[1]) if skill in POSES else np.full(7, np.nan)
-        if skill not in POSES:
+        name = SKILL_NAMES[int(answer.skill.argmax())]
+        skill, places, pose = SKILLS[name], np.full((3, 3), np.nan), np.full(7, np.nan)
+        if skill.target == "key-step":
+            pose = self._pose(images[-1])
+        else:
+            coarse = self.camera.points(*answer.pixels(self.corner))[0]
+            fine = self._refine(images[0], coarse)
             places[0] = fine[0, 0]
-        if skill in ON_TABLE:
-            places[1] = fine[1, 0]
-        elif skill in IN_VIEW:
-            places[1] = coarse[1].cpu()
-        if skill in GRASPING and not holding:
-            places[2] = fine[0, 1]
+            if skill.target:
+                places[1] = fine[1, 0] if skill.target == "crop" else coarse[1].cpu()
+            if skill.grasped and not holding:
+                places[2] = fine[0, 1]
         turn = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
-        angle_rad = turn * 2 * np.pi / ANGLES if skill in TURNED else 0.0
-        if skill == "avoiding" or skill in PUSHES or skill.startswith("inside"):
+        angle_rad = turn * 2 * np.pi / ANGLES if skill.turned else 0.0
+        obstacles = np.zeros((0, 3))
+        if skill.pushed or skill.area or name == "avoiding":
             obstacles = self._body_positions(present, images[0])
-        return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles)
+        return Command(name, places, angle_rad, pose, obstacles)
 
     def _positions(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
         effector, holding = _arm_state(observation)
@@ -314,9 +286,9 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         there = maps.geometry[0, 3].sigmoid()
         peaks = functional.max_pool2d(there[None], 5, 1, 2)[0] == there
         down, across = ((there > 0.5) & peaks).nonzero(as_tuple=True)
-        best = there[down, across].argsort(descending=True)[:OBSTACLES]
-        if not len(best):
+        if not len(down):
             return np.zeros((0, 3))
+        best = there[down, across].argsort(descending=True)[:OBSTACLES]
         down, across = down[best], across[best]
         offsets = maps.geometry[0, :3, down, across].T
         at = torch.stack([across, down], 1) + 0.5 + offsets[:, :2]
@@ -327,8 +299,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         """Return the pose (7,) of the end effector in a key-step image (3, H, W)."""
         pose = self.poser(image[None])[0].double().cpu()
         turned = Rotation.from_matrix(rotation_of(pose[3:]).numpy())
-        x, y, z, w = turned.as_quat()
-        return np.array([*(pose[:3] * POSE_UNIT_M).tolist(), w, x, y, z])
+        return np.append((pose[:3] * POSE_UNIT_M).numpy(), np.roll(turned.as_quat(), 1))
 
 
 def _arm_state(observation: Observation) -> tuple[NDArray[np.float64], bool]:

@@ -13,6 +13,7 @@ from clevrskills.baselines.data.track import Track, track_of
 from clevrskills.baselines.data.windows import (
     DemonstrationFilter,
     SampleOrder,
+    Source,
     files_of,
     fingerprint,
 )
@@ -115,33 +116,27 @@ def prepare(
     check_not_given(args, ("cache_dir", "published_weights", "evaluate_every"), name)
     if args.prompt == "language":
         raise ClevrSkillsError(f"--prompt language is not for {name}")
-    splits = tuple(all_splits(load_suite())[:1])
-    selection = DemonstrationFilter(args.task, args.level, splits)
-    weights = weights_of(args)
+    split, weights = all_splits(load_suite())[0], weights_of(args)
+    selection = DemonstrationFilter(args.task, args.level, (split,))
     kinds = {(root / HEADER_FILE).is_file() for root in args.data}
+    if len(kinds) != 1:
+        raise ClevrSkillsError("--data are scenes or demonstrations, not both at once")
+    scenes, sources, about = None, list[Source](), dict[str, Any]()
     if kinds == {True}:
         scenes = SceneSet(*args.data)
         header = scenes.header
-        if (header.split, header.size_px) != (splits[0], SIZE_PX):
+        if (header.split, header.size_px) != (split, SIZE_PX):
             raise ClevrSkillsError(
                 f"{args.data[0]} has scenes of {header.split} at {header.size_px} px; allowed: "
-                f"{splits[0]} at {SIZE_PX} px"
+                f"{split} at {SIZE_PX} px"
             )
-        spec = CompactPolicy.make_spec(header.look)
-        about: dict[str, Any] = {"scenes": len(scenes), "weights": weights}
-        identity = identity_of(args, name, config, about)
-        what = (args, name, config, config, spec, start, before)
-        return CompactTraining(*what, (), selection, weights, identity, scenes)
-    if kinds != {False}:
-        raise ClevrSkillsError("--data are scenes or demonstrations, not both at once")
-    if before is None:
+        spec, about = CompactPolicy.make_spec(header.look), {"scenes": len(scenes)}
+    elif before is None:
         raise ClevrSkillsError(f"{name} learns from demonstrations --from what has learned to see")
-    sources = [open_source(path, ()) for path in args.data]
-    about = {
-        "demonstrations": fingerprint(sources, selection),
-        "files": files_of(sources, selection),
-        "weights": weights,
-    }
-    identity = identity_of(args, name, config, about)
-    what = (args, name, config, config, before.spec, start, before)
-    return CompactTraining(*what, sources, selection, weights, identity)
+    else:
+        spec, sources = before.spec, [open_source(path, ()) for path in args.data]
+        about["demonstrations"] = fingerprint(sources, selection)
+        about["files"] = files_of(sources, selection)
+    identity = identity_of(args, name, config, about | {"weights": weights})
+    what = (args, name, config, config, spec, start, before, sources, selection, weights, identity)
+    return CompactTraining(*what, scenes)
