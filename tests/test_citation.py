@@ -15,7 +15,7 @@ def test_it_has_the_version_of_the_package() -> None:
     assert citation["version"] == __version__
 
 
-def test_what_is_re_implemented_is_cited() -> None:
+def test_re_implemented_benchmarks_are_cited() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     papers = [citation["preferred-citation"], *citation["references"]]
     assert all(paper["authors"] and paper["identifiers"] for paper in papers)

@@ -81,7 +81,7 @@ make_env(EnvConfig("sort", robot="low_panda", cameras=())).reset(seed=0)
 
 
 @pytest.mark.slow
-def test_its_things_make_an_environment(site):
+def test_its_plugins_make_an_environment(site):
     python(site, "-c", LOOK)
 
 

@@ -27,7 +27,7 @@ def test_versions_are_found(line: str) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_lines_name_what_is_there() -> None:
+def test_lines_name_existing_extras_and_files() -> None:
     """Of each requirement of this package the extras exist, and files that are named."""
     assert len(LINES) >= 10
     extras = set(re.findall(r"^(\S+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE))

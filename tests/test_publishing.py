@@ -49,7 +49,7 @@ def published(root: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".")}
 
 
-def test_what_is_in_it(kit: Path, demos: Path) -> None:
+def test_files_of_the_kit(kit: Path, demos: Path) -> None:
     assert [path.name for path in sorted(kit.iterdir())] == ["standard-100", "standard-100-lerobot"]
     native = kit / "standard-100"
     assert [e.id for e in Dataset(native)] == [e.id for e in Dataset(demos)]

@@ -46,7 +46,7 @@ def test_results_of_several_machines(trainings: Any) -> None:
     assert "Machines: a machine (`trace`); another (`touch`)." in text
 
 
-def test_what_was_measured_is_published_beside_the_rest(
+def test_measured_runs_are_published_beside_the_others(
     trainings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trainings, "DOCS", tmp_path)

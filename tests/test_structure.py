@@ -68,7 +68,7 @@ def test_imports_point_downward() -> None:
             assert below == room or level[below] < level[room], f"{name} imports {other}"
 
 
-def test_core_names_what_is_above_it_only_in_tables_of_loaders() -> None:
+def test_core_names_higher_layers_only_in_tables_of_loaders() -> None:
     """Suites and policies are found by a ``module:attribute``; nothing else is imported by text."""
     for name, file in modules().items():
         if not name.startswith("clevrskills.core"):
@@ -110,7 +110,7 @@ def test_rooms_have_a_handful_of_files() -> None:
     assert at_the_root == {"__init__", "__main__", "cli", "errors"}
 
 
-def test_every_room_says_what_it_is() -> None:
+def test_every_package_has_a_docstring() -> None:
     for folder in {file.parent for file in modules().values()}:
         assert (folder / "__init__.py").is_file(), folder
         text = (folder / "__init__.py").read_text(encoding="utf-8")

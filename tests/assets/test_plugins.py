@@ -92,7 +92,7 @@ def test_an_object_from_code(added):
         ("missing", "object 'thing' = .*: AttributeError"),
     ],
 )
-def test_what_is_no_rigid_body_that_stands_is_refused(added, thing, message):
+def test_a_shape_that_is_no_standing_rigid_body_is_refused(added, thing, message):
     added(thing=thing)
     with pytest.raises(ClevrSkillsError, match=message) as error:
         shape("thing")

@@ -86,7 +86,7 @@ def test_parts_are_small_convex_and_apart(name):
 
 
 @every_shape
-def test_what_is_seen_collides(name):
+def test_visuals_match_collisions(name):
     item = shape(name)
     assert depth_outside(item, points_on_surface(item)).max() < 0.002
     # and nothing invisible does: straight above a point inside the parts there is some surface
@@ -96,7 +96,7 @@ def test_what_is_seen_collides(name):
 
 
 @every_shape
-def test_origin_is_the_centre_of_the_bounding_box(name):
+def test_origin_is_the_center_of_the_bounding_box(name):
     item = shape(name)
     assert item.vertices.max(axis=0) == pytest.approx(item.half_extents, abs=1e-6)
     assert item.vertices.min(axis=0) == pytest.approx(-np.array(item.half_extents), abs=1e-6)

@@ -57,7 +57,7 @@ def test_the_latest_of_a_training(saved: Path, tmp_path: Path) -> None:
     assert find(tmp_path / "run").name == "00001000"
 
 
-def test_what_was_loaded_from_elsewhere_is_left_out(
+def test_published_weights_are_left_out(
     policy: LearnedPolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = {"head.0.weight", "head.0.bias"}

@@ -28,7 +28,7 @@ def test_half_precision_may_round_beyond_one() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.asarray, torch.as_tensor])
-def test_the_rule_for_what_is_out_of_range(kind: Any) -> None:
+def test_actions_out_of_range(kind: Any) -> None:
     answer = np.zeros((3, 7))
     answer[1, 3], answer[2, 0] = -1.5, 1.008  # the latter as rounded
     actions, outside = in_range(kind(answer))
@@ -46,7 +46,7 @@ def test_the_rule_for_what_is_out_of_range(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, {}, [[0] * 7, [0]], "left", object()])
-def test_what_is_no_action(answer: object) -> None:
+def test_invalid_actions(answer: object) -> None:
     with pytest.raises(
         PolicyError, match="^(an action of (type|shape) .*|no action: .*); allowed: "
     ):
@@ -90,7 +90,7 @@ def test_each_field_is_compared(part: str | None, field: str, value: Any, name: 
     )
 
 
-def test_what_is_unknown_is_refused() -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(
         ClevrSkillsError,
         match="unknown field angle='deg' of its action_spec; allowed: shape, low, high",

@@ -138,7 +138,7 @@ def test_words_alone() -> None:
         Observer(env, ObservationOptions(prompt="language")).begin()
 
 
-def test_tasks_that_cannot_be_said_are_among_those_that_the_paper_leaves_out() -> None:
+def test_tasks_without_text_prompts_are_among_those_the_paper_leaves_out() -> None:
     """Follow-order tasks can be said here; the paper leaves them out all the same."""
     unsaid = {key for key in tasks() if in_words(draw_scene(task(key), 0, "test").prompt) is None}
     assert unsaid == set(KEYSTEP_TASKS) - {"follow_order", "follow_order_restore"}

@@ -56,7 +56,7 @@ def test_a_plain_class_declares_nothing() -> None:
     assert policy.policy.begun == ((PROMPT,), {}) and not policy.act({}).any()
 
 
-def test_what_is_declared_is_what_others_get() -> None:
+def test_declarations_are_passed_on() -> None:
     own = {"observation": {"cameras": (), "history": 2}, "privileged": True, "track": "open"}
     policy = load(**own, unrelated=1)
     shown = ObservationOptions(cameras=(), history=2)

@@ -40,7 +40,7 @@ def tea():
         yield
 
 
-def test_the_nearest_name_is_told():
+def test_the_nearest_name_is_suggested():
     with pytest.raises(
         UnknownNameError, match=r"^unknown task 'srot'; did you mean sort\? allowed: "
     ):
@@ -108,7 +108,7 @@ def test_modules_of_a_package_are_imported(tea):
         load_modules(entry("tea", "no_such_module"))
 
 
-def test_nothing_is_left_of_what_was_there():
+def test_no_plugin_remains():
     own = {*predicate_types()}
     with installed(FOREIGN):
         assert {"served"} == {*predicate_types()} - own
@@ -183,7 +183,7 @@ def test_a_distribution_knows_its_tasks_and_where_its_episodes_go(tea, tmp_path)
         own.select(("sort",))
 
 
-def test_a_distribution_that_is_not_installed_is_told_how(tmp_path):
+def test_a_missing_distribution_has_its_install_command(tmp_path):
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     with pytest.raises(ClevrSkillsError, match="is not installed; run: pip install --no-deps"):
         OwnDistribution.at(tmp_path)

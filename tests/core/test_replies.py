@@ -197,5 +197,5 @@ def test_interfaces_read_commands_likewise(name: str, said: str, command: str) -
         ("...", ""),
     ],
 )
-def test_what_is_no_part_of_a_command(text: str, command: str) -> None:
+def test_text_outside_the_command_is_ignored(text: str, command: str) -> None:
     assert clean_command(text) == command

@@ -39,6 +39,6 @@ def test_names_sort_by_seed_and_index():
 
 
 @pytest.mark.parametrize("text", ["sort", "sort/train_7", "sort/train", "sort/train_0000000x", ""])
-def test_what_is_no_name_is_refused(text):
+def test_invalid_names_are_refused(text):
     with pytest.raises(ValueError, match="is not the name of an episode"):
         RecordedName.parse(text)

@@ -35,7 +35,7 @@ class Walk:
         return turn(text == "go", "MOVED" if text == "go" else "WALL", self.at == 3, ended=ended)
 
 
-def test_what_is_told_of_a_turn() -> None:
+def test_feedback_of_a_turn() -> None:
     done, refused = turn(True, "MOVED"), turn(False, "WALL")
     assert [turn_feedback(COMMANDS, done, mode) for mode in MODES] == [
         "",

@@ -106,7 +106,7 @@ def test_only_cards_are_replaced(
     assert path.read_text() == "# Mine\n"
 
 
-def test_what_was_copied_in_or_removed_is_counted(demos: Path, tmp_path: Path) -> None:
+def test_copied_and_removed_episodes_are_counted(demos: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(demos, tmp_path / "copy"))
     shutil.rmtree(root / "reach" / "train_00000000")
     edit_lines(root, lambda lines: [line for line in lines if line["task"] != "visit"])

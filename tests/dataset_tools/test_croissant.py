@@ -21,7 +21,7 @@ def described(demos: Path, tmp_path: Path) -> Path:
     return root
 
 
-def test_what_it_says(described: Path) -> None:
+def test_metadata(described: Path) -> None:
     data = json.loads((described / "croissant.json").read_text())
     assert data["name"] == "copy" and data["description"].startswith("6 demonstrations of 2 tasks")
     fields = [name for name in data if name.startswith("rai:")]

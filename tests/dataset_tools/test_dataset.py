@@ -117,7 +117,7 @@ def test_damaged_files_are_named(
         read(episode)  # type: ignore[operator]
 
 
-def test_partial_episodes_are_not_seen(demos: Path, tmp_path: Path) -> None:
+def test_partial_episodes_are_skipped(demos: Path, tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(demos, root)
     shutil.copytree(root / "reach", root / ".partial-1-1")

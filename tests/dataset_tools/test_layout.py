@@ -43,7 +43,7 @@ def test_header_refuses_other_arguments(tmp_path: Path, other: Header, message: 
     assert Header.read(tmp_path) == HEADER
 
 
-def test_header_refuses_a_folder_with_other_things(tmp_path: Path) -> None:
+def test_header_refuses_a_folder_with_other_files(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").write_text("")
     with pytest.raises(DatasetError, match="is not a dataset .* not empty"):
         HEADER.open(tmp_path)

@@ -60,7 +60,7 @@ def faults(root: Path, source: StandardSource) -> list[str]:
 
 
 @pytest.mark.slow
-def test_it_is_what_is_published(published: tuple[Path, StandardSource]) -> None:
+def test_it_equals_the_published_digests(published: tuple[Path, StandardSource]) -> None:
     root, source = published
     told = standard.read_standard(source)
     assert told.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}

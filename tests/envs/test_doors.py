@@ -92,13 +92,13 @@ def test_numpy_integers_are_seeds(door: Door, env: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", NO_SEEDS, ids=repr)
-def test_what_is_no_seed_is_refused(env: Any, seed: Any) -> None:
+def test_invalid_seeds_are_refused(env: Any, seed: Any) -> None:
     with pytest.raises(ClevrSkillsError, match="seed"):
         env.reset(seed=seed)
 
 
 @pytest.mark.parametrize("index", ["3", True, 1.5, -1, 10**6], ids=repr)
-def test_what_is_no_index_is_refused(door: Door, env: Any, index: Any) -> None:
+def test_invalid_indices_are_refused(door: Door, env: Any, index: Any) -> None:
     if not isinstance(door.command, str):
         pytest.skip("it has no numbers of frozen episodes")
     assert env.reset(options={"index": np.int64(2)})[1]["episode_id"].endswith("002")
@@ -117,7 +117,7 @@ def test_numbers_of_all_kinds_are_actions(door: Door, env: Any) -> None:
         np.testing.assert_equal(plain(other), plain(states[0]))
 
 
-def test_what_is_no_number_is_no_action(door: Door, env: Any) -> None:
+def test_actions_that_are_not_numbers_are_refused(door: Door, env: Any) -> None:
     env.reset(seed=1)
     wrong = NO_NUMBERS if door.command is None else NO_MOVES
     if isinstance(door.command, str):

@@ -116,7 +116,7 @@ def test_the_batched_environment_has_the_generator_of_its_seed(sort):
     assert inner.np_random is own
 
 
-def test_what_was_done_to_an_episode_is_not_in_the_next(monkeypatch):
+def test_changes_to_an_episode_do_not_reach_the_next(monkeypatch):
     env = ClevrSkillsEnv("pick", obs_mode="none", render_backend="none")
     actions = random_actions(8)
 
@@ -323,7 +323,7 @@ def test_by_default_what_progress_was_made_is_rewarded(sort):
     assert reward == pytest.approx(info["progress"] - before, abs=1e-6)
 
 
-def test_a_goal_that_can_not_be_reached_any_more_is_told():
+def test_an_unsolvable_goal_is_reported():
     env = make_env("swap_push")
     _, info = env.reset(seed=1)
     assert info["unsolvable"] == "" and env.step(act())[-1]["unsolvable"] == ""
@@ -706,7 +706,7 @@ def look(inner) -> dict[str, torch.Tensor]:
         ),
     ],
 )
-def test_what_a_goal_says_is_restored_with_the_state(key):
+def test_goal_state_is_restored_with_the_state(key):
     """In the same environment and in a fresh one: contacts, and what the goal remembers."""
     env, fresh = make_env(key), make_env(key)
     env.reset(seed=3), fresh.reset(seed=3)

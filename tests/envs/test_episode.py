@@ -113,7 +113,7 @@ def test_nothing_is_drawn(place, spec, monkeypatch):
     assert place.layouts[0] is spec.layout and place.prompt == spec.prompt
 
 
-def test_what_is_drawn_afterwards_follows_from_the_seed(place, spec):
+def test_later_random_numbers_follow_from_the_seed(place, spec):
     place.reset(seed=spec.seed)
     place.reset()
     expected = started(place)

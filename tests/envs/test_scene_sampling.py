@@ -100,7 +100,7 @@ def test_every_prompt_can_be_asked_for():
     assert {re.sub(r"\d", "k", text) for text in texts} == {"Put {obj:object_k} on {obj:base_k}."}
 
 
-def test_when_nothing_fits_it_says_so(monkeypatch):
+def test_an_impossible_layout_raises_an_error(monkeypatch):
     monkeypatch.setattr(scenes, "ATTEMPTS", 3)
     calls = []
 
@@ -160,7 +160,7 @@ def test_a_scene_whose_goal_cannot_be_reached_is_not_drawn(monkeypatch):
 
 
 @pytest.mark.parametrize("key", tasks())
-def test_what_holds_is_told_alike_with_and_without_rewards(key):
+def test_success_is_equal_with_and_without_rewards(key):
     """At the start and after each part of the goal."""
     scene = drawn(key)
     goal, state = scene.goal, scene.goal.initial_state(scene.start)

@@ -34,7 +34,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def test_things_are_put_in_its_workspace_in_view_of_its_camera() -> None:
+def test_objects_are_placed_in_its_workspace_in_view_of_its_camera() -> None:
     for seed in range(3):
         scene = draw_scene(task(KEY, num_objects=2, num_textures=1), seed, "train")
         for body in filter(None, scene.layout.bodies):

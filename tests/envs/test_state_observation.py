@@ -93,7 +93,7 @@ def test_bodies(envs):
         assert body[BODY["present"]] == 1 and body[BODY["held"]] == 0
 
 
-def test_what_is_held_and_what_is_next(envs):
+def test_held_object_and_next_leaf(envs):
     env = envs("place")
     env.reset(seed=0)  # the episode starts with the object in the gripper
     world, told = base(env).world, entries(env)

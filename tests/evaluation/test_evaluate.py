@@ -68,7 +68,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
 
 
 @pytest.mark.usefixtures("inline")
-def test_metrics_and_what_is_printed(
+def test_metrics_and_printed_summary(
     tmp_path: Path, whole: list[dict], capsys: pytest.CaptureFixture
 ) -> None:
     assert evaluate(args_for(tmp_path, json=True, label="W"), FakeSuite()) == 0
@@ -202,7 +202,7 @@ def test_drawn_episodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("inline")
-def test_images_are_taken_only_where_the_policy_looks(
+def test_images_are_rendered_only_for_observations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Results are those of a runner that takes the images of every state."""

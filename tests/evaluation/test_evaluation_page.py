@@ -32,7 +32,7 @@ def test_step_limits_are_well_above_the_oracles_frozen_episodes() -> None:
         assert task.max_steps >= 1.2 * max(head.oracle_most_steps for head in heads)
 
 
-def test_what_is_measured_is_explained() -> None:
+def test_all_measures_are_documented() -> None:
     text = section("What is measured")
     rows = "\n".join(line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `"))
     explained = set(re.findall(r"`([^`]+)`", rows))

@@ -18,7 +18,7 @@ class FewTasks(ClevrSkillsSuite):
 SUITE = FewTasks()
 
 
-def test_all_tasks_unless_said():
+def test_all_tasks_by_default():
     assert choose_tasks(SUITE) == tuple(LEVELS)
 
 

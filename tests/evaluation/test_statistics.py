@@ -40,7 +40,7 @@ def test_wilson_is_that_of_scipy(n: int) -> None:
     assert wilson(0, n)[0] == 0.0 and wilson(n, n)[1] == 1.0
 
 
-def test_wilson_of_nothing_says_nothing() -> None:
+def test_wilson_without_episodes_is_zero_to_one() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
     assert math.isnan(rate(np.array([], bool)).value)
 

@@ -52,7 +52,7 @@ def test_refusals(checkpoint, tmp_path):
     assert refusal(checkpoint) == f"{checkpoint} was trained at 10 Hz; here it is 20"
 
 
-def test_the_documented_install_is_what_is_tested():
+def test_the_documented_installation_is_tested():
     """It trains: without the extra ``training``, ``lerobot-train`` stops at its first import."""
     pages = ("docs/integrations.md", "integrations/lerobot_env_clevrskills/README.md")
     texts = [(ROOT / name).read_text() for name in (*pages, "scripts/setup_lerobot.sh")]

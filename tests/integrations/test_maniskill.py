@@ -68,7 +68,7 @@ def test_pictures_are_flattened():
 
 
 @pytest.mark.render
-def test_cameras_are_told_as_with_depth():
+def test_cameras_are_the_same_as_with_depth():
     told = []
     for obs_mode in ("rgb", "rgb+depth"):
         env = gym.make(ID, obs_mode=obs_mode)
@@ -129,7 +129,7 @@ def test_infos_are_tensors():
 
 
 @pytest.mark.render
-def test_a_restored_state_is_seen_as_it_was():
+def test_a_restored_state_gives_the_same_observation():
     env = gym.make(ID, obs_mode="rgb")
     inner, generator = env.unwrapped, np.random.default_rng(0)
     env.reset(seed=1000)

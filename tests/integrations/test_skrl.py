@@ -103,7 +103,7 @@ def test_steps_and_ends():
     assert infos["episode"]["return"].item() == pytest.approx(returns.mean())
 
 
-def test_what_is_learnt_of_an_end_is_its_last_observation():
+def test_the_end_of_an_episode_is_learned_from_its_last_observation():
     envs = SkrlEnv(ToyVec(3, max_steps=4))
     agent = learner(envs)
     agent.init()

@@ -79,7 +79,7 @@ NOT_OURS = {
 @pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.parametrize("name", THEIRS)
-def test_only_what_is_not_ours_fails(name: str, tmp_path: Path) -> None:
+def test_only_documented_tests_fail(name: str, tmp_path: Path) -> None:
     source = CLIENTS / f"{name}-tests"
     if not (source / "tests").is_dir():
         pytest.skip("make it with scripts/setup_clients.sh, and GYMNASIUM_SOURCE for Gymnasium's")

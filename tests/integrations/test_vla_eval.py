@@ -119,7 +119,7 @@ def test_bad_actions_are_errors_of_the_server(frozen_folder, tmp_path):
     assert "entry 0 of an action is nan, not a number" in episode["failure_detail"]
 
 
-def test_what_it_says_of_itself(frozen_folder):
+def test_metadata_of_the_benchmark(frozen_folder):
     parameters = {"tasks": ["touch", "pick"], "split": "test", "robot": "xarm6"}
     shipped = {"level": "L1", "prompt": "language", "cameras": [], "send_state": False}
     said, worded = probe({"frozen": str(frozen_folder), **parameters}, shipped)

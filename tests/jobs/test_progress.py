@@ -52,7 +52,7 @@ def test_a_log_file_gets_a_line_now_and_then(
         assert "2 of 6 episodes, 1 failed (66.7% succeed), " in capsys.readouterr().err
 
 
-def test_nothing_is_said_of_the_speed_before_the_first_episode(
+def test_no_speed_is_shown_before_the_first_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setattr(progress, "LOG_EVERY_S", 0.0)

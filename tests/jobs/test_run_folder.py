@@ -17,7 +17,7 @@ from clevrskills.jobs.run_folder import (
 )
 
 
-def test_versions_name_what_is_missing() -> None:
+def test_versions_name_missing_packages() -> None:
     found = versions()
     assert found["numpy"] and found["python"]
     assert set(found) == {

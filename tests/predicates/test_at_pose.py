@@ -119,7 +119,7 @@ def test_realized_it_stands_there_turned():
     assert world.position(index(world, 0))[0].tolist() == pytest.approx(TARGET, abs=1e-5)
 
 
-def test_says_how_it_is_turned():
+def test_description_has_the_rotation():
     q = yaw_quaternion(torch.tensor([radians(-30.0)]))
     goal = AtPose(torch.tensor([0]), torch.tensor([TARGET]), q)
     said = goal.describe(world_with(turned(0.0)))

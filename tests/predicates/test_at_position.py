@@ -114,6 +114,6 @@ def test_realized_it_stands_on_the_table_as_it_was_turned():
     assert world.position(index(world, 0))[0, :2].tolist() == pytest.approx(TARGET[:2])
 
 
-def test_says_where():
+def test_description_has_the_position():
     goal = AtPosition(torch.tensor([0]), torch.tensor([TARGET]))
     assert goal.describe(world_with(at(0.0))) == "Put {obj:cube} at (0.1, -0.2)"

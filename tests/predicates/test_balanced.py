@@ -292,7 +292,7 @@ def test_realized_from_a_tilted_scale_with_wrong_loads_it_holds():
     assert look(world, goal=goal).holds.tolist() == [True, True, False]
 
 
-def test_it_says_what_is_to_be_put_there():
+def test_description_names_the_objects():
     goal = goal_for(scale())
     assert (
         goal.describe(scale())

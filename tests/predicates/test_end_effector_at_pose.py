@@ -94,7 +94,7 @@ def test_upside_down_at_the_place_is_not_the_pose():
     assert not goal().evaluate(world, {}).holds.any()
 
 
-def test_it_says_where_and_which_way():
+def test_description_has_position_and_orientation():
     said = goal().describe(tabletop())
     assert said == (
         "Move the end effector to (-0.20, 0.10, 0.25), pointing along (0.00, -0.81, -0.59)"

@@ -84,5 +84,5 @@ def test_out_of_reach_it_cannot_be_realized():
         goal().realize(world)
 
 
-def test_it_says_where():
+def test_description_has_the_position():
     assert goal().describe(tabletop()) == "Move the end effector to (-0.20, 0.10, 0.25)"

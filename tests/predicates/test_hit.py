@@ -116,14 +116,14 @@ def test_a_long_way_up_is_no_flight():
     assert not episode(stage(), low, high, LANDED).holds
 
 
-def test_what_is_carried_there_does_not():
+def test_carrying_it_there_is_no_hit():
     way = [(hold, (0.0, y, ON_AREA_M)) for y in (0.0, 0.1, 0.2, 0.3)]
     assert not episode(stage(), *way).holds
     assert not episode(stage(), *way, RESTS).holds
     assert not episode(stage(), *way, LANDED, RESTS).holds
 
 
-def test_what_is_let_go_at_the_target_in_full_swing_does_not():
+def test_releasing_it_in_motion_at_the_target_is_no_hit():
     """Held till it hits: the gripper moves by 0.1 m in a control step."""
     assert not episode(stage(), released_at(0.2, 0.1), LANDED, RESTS).holds
 
@@ -135,7 +135,7 @@ def test_what_slides_there_does_not():
     assert not episode(stage(), (lying, (0.0, -0.1, half)), *way, edge, LANDED, RESTS).holds
 
 
-def test_what_is_pushed_there_does_not():
+def test_pushing_it_there_is_no_hit():
     half = CUBE.geometry.half_extents[2]
 
     def push(world, y):

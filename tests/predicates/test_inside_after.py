@@ -91,7 +91,7 @@ def test_on_something_in_the_area_it_is_too_early_as_well():
     assert not goal.evaluate(world, outcome.state).holds
 
 
-def test_what_came_too_early_is_rewarded_for_being_taken_again():
+def test_reaching_for_a_body_that_came_too_early_is_rewarded():
     world = make_world(
         [CUBE, TWIN, AREA], [pose(CUBE, *IN[:2], 0.0, 0.01), pose(TWIN, 0, -0.4), pose(AREA, 0, 0)]
     )

@@ -37,7 +37,7 @@ def test_clearance_boundary(criteria, off_m, holds):
 
 
 @pytest.mark.parametrize(("share", "holds"), [(0.99, True), (1.01, False)])
-def test_what_is_swung_about_is_not_picked(share, holds):
+def test_a_moving_object_is_not_picked(share, holds):
     world = held_over_slab(0.1)
     world._end_effector_speed[:] = share * CRITERIA["paper"].pick_speed_m_per_s
     assert bool(look(world).holds) == holds

@@ -215,7 +215,7 @@ def test_the_table_of_tolerances_reaches_every_leaf(kind, criteria):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_says_which_bodies_it_is_about(kind):
+def test_it_names_its_bodies(kind):
     world = tabletop(40)
     goal = EXAMPLES[kind](world)
     sentences = set()
@@ -250,7 +250,7 @@ def test_the_next_leaf_is_one_that_does_not_hold(kind):
     assert met == len(leaves) and outcome.holds.all()
 
 
-def test_what_is_remembered_survives_that_it_breaks():
+def test_goal_state_survives_a_break():
     """What has held once or in turn stays so; a statement that remembers nothing is about the world
     as it is now.
     """

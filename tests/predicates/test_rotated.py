@@ -152,7 +152,7 @@ def test_tilting_in_the_hand_does_not_change_the_count():
     assert watched.turned_deg == pytest.approx(120.0, abs=1e-3)
 
 
-def test_what_is_counted_survives_in_the_goal_state_alone():
+def test_the_goal_state_alone_has_the_counted_rotation():
     """Looking twice counts nothing twice, and another look from a saved state goes on from it."""
     watched = Watched(-150)
     watched.turn(-100)
@@ -198,11 +198,11 @@ def test_realized_it_holds(angle_deg):
         (150, "Rotate {obj:brick} 150 degrees anti-clockwise"),
     ],
 )
-def test_says_the_direction(angle_deg, said):
+def test_description_has_the_direction(angle_deg, said):
     assert goal_of(start(), angle_deg).describe(start()) == said
 
 
-def test_clockwise_is_seen_from_above():
+def test_clockwise_is_defined_from_above():
     """What points along +x points along -y after a quarter turn clockwise."""
     world = make_world((BRICK,), (pose(BRICK, *PLACE),))
     goal_of(world, -90).realize(world)

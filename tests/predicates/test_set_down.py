@@ -66,7 +66,7 @@ def test_it_counts_once_it_was_held_again():
     assert play(flight(0.25), RESTS, HELD_ABOVE, RESTS).holds.all()
 
 
-def test_what_slides_on_after_it_came_down_is_not_thrown():
+def test_sliding_after_it_came_down_is_no_throw():
     on_table = (-0.25, 0.0, float(ON[0, 2]) - 0.03)
     assert play((on_table, False), flight(0.28), RESTS).holds.all()
 

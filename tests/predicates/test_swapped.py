@@ -66,7 +66,7 @@ ELSEWHERE = (-0.05, -0.25, 0.0)
         (SECOND, FIRST, None),
     ],
 )
-def test_what_comes_next_is_told_by_the_world(cube, brick, following):
+def test_the_next_child_follows_from_the_world(cube, brick, following):
     outcome, found = look(at(cube, brick))
     assert found == following
     assert bool(outcome.holds) == (following is None)
@@ -87,7 +87,7 @@ def test_distance_boundary(slot, aside_m, holds):
     assert bool(look(world)[0].holds) == holds
 
 
-def test_what_is_held_is_not_there():
+def test_a_held_object_is_not_in_place():
     world = at(SECOND, FIRST)
     world.hold(index(world, CUBE_SLOT), world.pose(index(world, CUBE_SLOT)))
     outcome, following = look(world)
@@ -154,7 +154,7 @@ def test_objects_that_are_pushed_swap_as_well():
     assert outcome.holds
 
 
-def test_what_was_held_can_not_be_swapped_by_pushing_any_more():
+def test_holding_an_object_makes_swapping_by_pushing_unsolvable():
     """Then only what lies in its place counts."""
     world = start()
     goal = swap(world, AtPositionPushed)

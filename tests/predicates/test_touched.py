@@ -86,7 +86,7 @@ LIMIT = CRITERIA["paper"].touch_speed_m_per_s
 
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
 @pytest.mark.parametrize(("share", "spoiled"), [(0.99, False), (1.01, True)])
-def test_what_is_struck_is_spoiled(kind, share, spoiled):
+def test_a_strike_spoils_the_goal(kind, share, spoiled):
     thing = TOWER if kind is TouchedToppled else CUBE
     done = {Touched: leave, TouchedPushed: moved(x=0.12), TouchedToppled: lay_down}[kind]
     events = at_speed(touch, share * LIMIT), at_speed(leave, 0.0), done
@@ -101,7 +101,7 @@ def test_a_touched_object_may_be_left_fast():
 
 
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
-def test_what_is_struck_after_a_gentle_touch_is_spoiled(kind):
+def test_a_strike_after_a_gentle_touch_spoils_the_goal(kind):
     """Flung or whipped, the contact kept."""
     thing = TOWER if kind is TouchedToppled else CUBE
     done = {Touched: leave, TouchedPushed: moved(x=0.12), TouchedToppled: lay_down}[kind]
@@ -160,7 +160,7 @@ def test_it_may_turn_by_18_degrees(criteria, turn_deg, holds):
 
 
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
-def test_what_was_held_once_can_not_be_achieved_any_more(kind):
+def test_holding_the_object_makes_the_goal_unsolvable(kind):
     events = {TouchedPushed: moved(x=0.2), TouchedToppled: lay_down}.get(kind, leave)
     assert episode(kind, stage(), touch, events).holds
     outcome = episode(kind, stage(), touch, hold, events, leave)
@@ -291,7 +291,7 @@ def test_what_the_arm_sweeps_away_is_no_push(monkeypatch):
     assert episode(TouchedPushed, stage(), sweep, gone, *own).holds
 
 
-def test_pushed_with_what_is_held_is_no_push():
+def test_pushing_with_a_held_object_is_no_push():
     def hold_slab(world):
         world.hold(index(world, 1), world.pose(index(world, 1)))
 

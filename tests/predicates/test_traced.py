@@ -53,7 +53,7 @@ def test_goals_count_in_their_order_only(batch):
     assert outcome.holds.all() and (outcome.reward == 18.0).all()
 
 
-def test_what_is_visited_stays_visited():
+def test_visited_goals_stay_visited():
     world = tabletop()
     goal = Order((Traced(index(world, 0)), Traced(index(world, 1))))
     outcome = achieve(goal, world)

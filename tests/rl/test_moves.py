@@ -58,7 +58,7 @@ def test_it_learns_to_come_nearer() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_learned_is_evaluated(learned, tmp_path) -> None:
+def test_a_trained_agent_is_evaluated(learned, tmp_path) -> None:
     assert read_progress(learned)[-1]["steps"] == 224
     assert read_run(learned).suite == "ivispar"
     asked = EvaluateArgs(

@@ -153,7 +153,7 @@ def test_values_are_clipped_only_where_asked():
     assert not torch.allclose(runs[None], runs[0.001], atol=1e-5)
 
 
-def test_what_is_told():
+def test_printed_progress():
     _, told = learn(ToyVec(4, max_steps=30), QUICK, 400)
     names = set(told[0])
     assert {"reward/mean", "reward_terms/order", "reward_terms/order/0"} <= names
@@ -199,7 +199,7 @@ def test_what_hardly_varies_is_not_stretched():
     assert torch.allclose(agent.states.undo(agent.states(far)), far, atol=1e-5)
 
 
-def test_images_are_stacked_and_seen():
+def test_images_are_stacked_and_used():
     seen, _ = ToyVec(2, images=True).reset(seed=0)
     tensors = to_tensors(seen)
     assert tensors["images"].shape == (2, 6, IMAGE_PX, IMAGE_PX)
@@ -216,7 +216,7 @@ def test_spaces():
     assert Spaces.of(ToyVec(2, images=True)) == Spaces(4, 7, channels=6, size_px=IMAGE_PX)
 
 
-def test_what_is_done_at_first():
+def test_initial_actions():
     config = PPOConfig(initial_std=0.07, vacuum_std=0.4, vacuum_mean=-0.6)
     agent = Agent(Spaces(state=5, actions=7, channels=0, size_px=0), config)
     actions, _ = agent({STATE: torch.randn(100, 5)})

@@ -145,7 +145,7 @@ def test_no_trainings_have_no_mean() -> None:
     assert summarize([]) == {}
 
 
-def test_the_page_says_the_settings() -> None:
+def test_the_page_has_the_settings() -> None:
     text = (DOCS / "rl_protocol.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, re.MULTILINE))
     assert {key: int(steps.replace(",", "")) for key, steps in rows.items()} == {

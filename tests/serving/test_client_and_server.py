@@ -294,7 +294,7 @@ def test_one_action_and_the_numbers_of_a_policy_that_draws(dialect: str) -> None
                 np.testing.assert_array_equal(remote.act(observation(step)).ravel(), expected)
 
 
-def test_a_policy_is_loaded_as_any_other_and_says_what_it_wants(dialect: str) -> None:
+def test_a_policy_is_loaded_as_any_other_and_declares_its_observation(dialect: str) -> None:
     with served("Asking", dialect, height=1) as url:
         policy = PolicySource(url, {"timeout_s": 30, "compress": "jpeg"}).make()
         assert policy.options == policy.info.observation == Asking.observation
@@ -437,7 +437,7 @@ def test_whether_to_clip_is_for_the_runner_to_say(dialect: str) -> None:
         (f"{HERE}:Nobody", "unknown attribute"),
     ],
 )
-def test_what_is_not_served(dialect: str, name: str, said: str) -> None:
+def test_policies_that_are_not_served(dialect: str, name: str, said: str) -> None:
     with pytest.raises(ClevrSkillsError, match=re.escape(said)):
         with serving_source(PolicySource(name), dialect):
             pass
@@ -456,7 +456,7 @@ def test_health(dialect: str) -> None:
             urllib.request.urlopen(address)
 
 
-def test_a_server_that_ends_says_so_to_its_clients(dialect: str) -> None:
+def test_a_server_that_ends_notifies_its_clients(dialect: str) -> None:
     answered = threading.Event()
     failures: list[PolicyError] = []
 
@@ -489,7 +489,7 @@ def test_a_port_that_is_taken(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("message", [b"\xc1", b"\x90", "hello", b"\x80", b"\xa1a"])
-def test_clients_that_talk_nonsense_are_told(dialect: str, message: bytes | str) -> None:
+def test_malformed_messages_get_an_error(dialect: str, message: bytes | str) -> None:
     with served("One", dialect) as url:
         with raw_connect(url.replace(dialect, "ws"), proxy=None) as connection:
             if dialect == "openpi":

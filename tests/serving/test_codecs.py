@@ -41,7 +41,7 @@ def assert_equal(found, expected):
 
 
 @pytest.mark.parametrize(("pack", "unpack"), CODECS)
-def test_what_is_packed_is_unpacked(pack, unpack):
+def test_packed_messages_are_unpacked(pack, unpack):
     found = unpack(pack(DATA))
     assert_equal(found, DATA)
     found["state"][0] = 7  # its own memory
@@ -102,7 +102,7 @@ def test_images_of_vla_eval():
         lambda good: good.decode("latin-1"),
     ],
 )
-def test_damage_is_told(pack, unpack, damage):
+def test_damage_is_reported(pack, unpack, damage):
     good = pack({"a": np.ones(3, np.float32)})
     with pytest.raises(CodecError):
         unpack(damage(good))

@@ -145,7 +145,7 @@ def test_actions_in_plain_lists(dialect: str) -> None:
         policy.close()
 
 
-def test_what_a_failed_openpi_server_says() -> None:
+def test_error_of_a_failed_openpi_server() -> None:
     text = "Traceback (most recent call last):\n  File ...\nValueError: no such key\n"
     with scripted("openpi", script("openpi", sending(text))) as url:
         policy = started(url)
@@ -153,7 +153,7 @@ def test_what_a_failed_openpi_server_says() -> None:
             policy.act(observation())
 
 
-def test_what_a_failed_vla_eval_server_says() -> None:
+def test_error_of_a_failed_vla_eval_server() -> None:
     def fail(connection: ServerConnection, number: int) -> None:
         connection.send(sealed("error", {"error": "observation_failed: KeyError"}, number))
 

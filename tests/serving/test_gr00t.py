@@ -53,7 +53,7 @@ def test_an_episode(version: str) -> None:
         policy.close()
 
 
-def test_a_model_that_looks_back() -> None:
+def test_a_model_with_history() -> None:
     config = {**CONFIG, "video": (["hand_camera"], [-3, -1, 0]), "state": (["holding"], [0])}
     with gr00t_server(config=config) as server:
         policy = connect(server.url)

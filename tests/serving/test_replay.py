@@ -107,7 +107,7 @@ def asked(url: str, text: str, times: int) -> np.ndarray:
     return np.concatenate(chunks)
 
 
-def test_episodes_are_told_apart(demos: Path, dialect: str) -> None:
+def test_episodes_are_distinguished(demos: Path, dialect: str) -> None:
     with serving_source(PolicySource(f"replay:{demos}"), dialect) as url:
         policy = connect(url)
         for episode in Dataset(demos):

@@ -37,7 +37,7 @@ from tests.serving.servers import observation, prompt, started
         (["--policy", "replay:/no/such"], "/no/such is not a dataset: it has no dataset.json"),
     ],
 )
-def test_what_is_refused(
+def test_bad_input_is_refused(
     capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     assert main(["serve", "--port", "0", *arguments]) == 2
@@ -67,7 +67,9 @@ def test_arguments_of_a_policy() -> None:
 @pytest.mark.parametrize(
     ("name", "dialect"), [("msgpack", "openpi"), ("websockets", "openpi"), ("zmq", "gr00t")]
 )
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, name: str, dialect: str) -> None:
+def test_missing_packages_are_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, dialect: str
+) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     said = re.escape(f"policy servers need {name}: pip install 'clevrskills[serve]'")
     with pytest.raises(ClevrSkillsError, match=said):

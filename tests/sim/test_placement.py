@@ -130,7 +130,7 @@ def test_neighbours_keep_their_distance():
         )
 
 
-def test_two_things_fit_into_an_area_one_after_the_other():
+def test_two_objects_fit_into_an_area_one_after_the_other():
     world = on(AREA, CUBE, (CUBE, pose(CUBE, -0.1, -0.45)))
     put(world, index(world, 0), index(world, 1), inside=True)
     put(world, index(world, 2), index(world, 1), inside=True)

@@ -77,7 +77,7 @@ def test_deferred_prompt_is_worded_once_and_then_like_any_other(access):
     assert type(deferred) is Prompt and calls == [1]
 
 
-def test_deferred_prompt_that_cannot_be_worded_says_so_at_each_access():
+def test_deferred_prompt_that_cannot_be_worded_raises_at_each_access():
     deferred = DeferredPrompt(lambda: prompt("{obj:object_9}"))
     for _ in range(2):
         with pytest.raises(UnknownNameError, match="object_9"):
@@ -171,7 +171,7 @@ def test_every_placeholder_has_its_image(images):
 
 
 @pytest.mark.render
-def test_images_tell_things_apart(images):
+def test_images_of_objects_differ(images):
     names = list(images)
     for i, one in enumerate(names):
         for other in names[i + 1 :]:

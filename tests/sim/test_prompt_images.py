@@ -44,7 +44,7 @@ def test_object_fills_the_image_at_any_size(shared, size_m):
 
 
 @pytest.mark.slow
-def test_every_shape_is_seen_whole(shared):
+def test_every_shape_is_fully_visible(shared):
     for name in assets.shape_names():
         mask = drawn(shared.object_image(name, None))
         assert mask.mean() > 0.03, name
@@ -64,7 +64,7 @@ def test_textures_tell_objects_apart(shared):
     assert (one == again).all()
 
 
-def test_images_do_not_depend_on_what_was_taken_before(shared):
+def test_images_do_not_depend_on_earlier_images(shared):
     fresh = PromptRenderer(DEVICE)
     bodies = [resting("bowl", 0.0, 0.1), resting("cube", -0.1, -0.1)]
     scene = fresh.scene_image(bodies)
@@ -123,7 +123,7 @@ def test_a_robot_leaves_no_trace(shared):
     np.testing.assert_array_equal(shared.scene_image(bodies), before)
 
 
-def test_a_robot_hides_what_is_behind_it(shared):
+def test_a_robot_occludes_bodies_behind_it(shared):
     qpos = ROBOTS["xarm6"].neutral_qpos
     behind = [(assets.shape("cube"), TEXTURE, (-0.562, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0))]
     alone, both = (shared.scene_image(b, "xarm6", qpos).astype(int) for b in ([], behind))

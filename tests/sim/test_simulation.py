@@ -56,7 +56,7 @@ def test_poses_are_those_of_the_bodies(world):
     assert empty and np.allclose(world.body_pose[0, empty].numpy(), PARKED)
 
 
-def test_what_was_read_is_kept_until_refreshed(env, world):
+def test_readings_are_kept_until_refreshed(env, world):
     before = world.body_pose
     assert world.body_pose is before
     put(env, OBJECT, 0.0, 0.3, 0.2)
@@ -205,7 +205,7 @@ def test_the_end_effector_is_that_of_the_robot(env, world):
 # ---- what touched during a control step ----
 
 
-def test_bodies_that_touch_are_told_and_forgotten(env, world):
+def test_contacts_are_reported_and_end(env, world):
     one, lower = slot(world, OBJECT), slot(world, BASE)
     assert not world.touches(one, lower)
     x, y = world.position(lower)[0, :2].tolist()

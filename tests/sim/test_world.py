@@ -298,7 +298,7 @@ def test_setting_poses_only_where_asked():
     assert world.position(body)[0].tolist() == pytest.approx([0.2, 0.3, 0.425])
 
 
-def test_what_was_derived_from_poses_is_forgotten_when_they_change():
+def test_values_derived_from_poses_are_invalidated_when_they_change():
     world = tabletop(2)
     cube = index(world, CUBE_SLOT)
     first = world.top(cube), world.bottom(cube), world.gripper_distance(cube)
@@ -378,7 +378,7 @@ def test_the_gripper_lets_go_at_the_very_distance(gap, clear):
     assert bool(world.gripper_clear(index(world, 0), 0.002)) is clear
 
 
-def test_what_is_carried_rests_on_it_and_not_on_the_table():
+def test_a_supported_body_rests_on_its_support_and_not_on_the_table():
     world = tabletop(3)
     cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)
     on_slab = world.pose(slab).clone()

@@ -70,7 +70,7 @@ def test_a_run_up_is_one_that_the_arm_can_do_and_comes_down_at_the_aim(robot_nam
         assert np.linalg.norm(flight) > 0.15
 
 
-def test_what_is_too_far_has_no_run_up():
+def test_targets_too_far_have_no_run_up():
     thrower = Thrower.of("xarm6", Pose([0, 0, 0.03]), 0.2)
     qpos = kinematics("xarm6").reach(START)
     far = np.array([0.3, 2.5, 0.03])

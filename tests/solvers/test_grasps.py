@@ -106,7 +106,7 @@ def test_a_low_neighbour_is_no_obstacle():
     assert len(found_in(world)) == len(found_in(alone))
 
 
-def test_none_for_what_is_covered():
+def test_no_grasp_on_covered_objects():
     world = make_world([CUBE, SLAB], [pose(CUBE, -0.2, 0.1), pose(SLAB, -0.2, 0.1, bottom_z=0.05)])
     assert found_in(world, 0) == []
     assert found_in(world, 1)

@@ -127,7 +127,7 @@ def test_stuck_in_an_obstacle_it_gives_up_with_a_reason(env):
         achieve(env, GOALS["pose"])
 
 
-def test_what_is_held_is_carried_along(env):
+def test_a_held_object_is_carried_along(env):
     go_to(env, (0.0, -0.2, 0.052))
     stay(env, 8, on=True)
     assert base(env).world.held.tolist() == [0]

@@ -108,7 +108,7 @@ def test_a_pose_in_an_obstacle_has_no_solution(planner):
     assert planner.solve(LEFT, neutral(planner), generator()) is None
 
 
-def test_a_pose_where_what_is_held_would_be_in_the_table_has_no_solution(planner):
+def test_a_pose_with_the_held_object_in_the_table_has_no_solution(planner):
     planner.set_scene({}, HELD)
     assert planner.solve(LEFT, neutral(planner), generator()) is None
     higher = Pose([0.36, 0.18, 0.16], down(0.0))
@@ -147,7 +147,7 @@ def test_a_blocked_line_goes_around(planner):
     assert np.abs(np.diff(path, axis=0)).max() <= STEP_RAD
 
 
-def test_what_is_held_does_not_cut_through_an_obstacle(planner):
+def test_a_held_object_avoids_obstacles(planner):
     """The wall is low enough for the empty hand at this height, but not for what it carries."""
     high = [Pose([0.36, y, 0.26], down(0.0)) for y in (0.18, -0.18)]
     wall = {"wall": (np.array([0.5, 0.03, 0.2]), np.array([0.45, 0, 0.1, 1, 0, 0, 0.0]))}

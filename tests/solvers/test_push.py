@@ -97,7 +97,7 @@ def test_pushed_around_a_body_to_a_place(make):
     assert float((base(env).world.body_pose[0, 1, :2] - slab).norm()) < 0.02
 
 
-def test_what_is_out_of_reach_fails_with_a_reason(make):
+def test_objects_out_of_reach_fail_with_a_reason(make):
     env, arm = make(body(CUBE, *START))
     goal = AtPositionPushed(slot(0), torch.tensor([[1.5, 0.0, 0.025]]))
     with pytest.raises(SkillFailed, match="cube cannot be pushed"):

@@ -40,7 +40,7 @@ def test_numpy_2_is_refused_before_mplib_is_imported(installed, monkeypatch):
     assert "mplib" not in sys.modules
 
 
-def test_what_is_missing_is_named(installed):
+def test_missing_packages_are_named(installed):
     installed("1.26.4", "mplib")
     with pytest.raises(ClevrSkillsError, match=r"MPlib is not installed.*clevrskills\[mplib\]"):
         require_planner("mplib")

@@ -91,7 +91,7 @@ def test_turned_the_wrong_way_it_is_turned_all_the_way_back(robot_name):
     env.close()
 
 
-def test_what_stands_near_is_not_touched_by_what_is_turned():
+def test_a_turned_object_does_not_touch_its_neighbors():
     env = make_env("rotate_symmetry", task_args={"num_objects": 4})
     for seed in (0, 1):
         env.reset(seed=seed)

@@ -55,7 +55,7 @@ def test_a_toppled_bell_rolls_upright_when_it_is_let_go_half_way(q):
     assert turns[0] == min(turns) < tilt_rad(q) - 0.5
 
 
-def test_nothing_is_gained_by_turning_what_is_upright():
+def test_turning_an_upright_object_gains_nothing():
     assert towards_upright(lying(CUBE, (1.0, 0.0, 0.0, 0.0)), 0) == []
 
 

@@ -124,7 +124,7 @@ def test_picking_goes_around_what_stands_beside():
     env.close()
 
 
-def test_what_is_carried_does_not_knock_over_what_is_between():
+def test_a_carried_object_does_not_knock_over_obstacles():
     wall = Thing("wall", "cube", (0.02, 0.22, 0.14))
     env = bench(body(CUBE, -0.28, 0.0), body(wall, -0.17, 0.0), body(SLAB, -0.02, 0.0))
     before = base(env).world.pose(slot(1)).clone()
@@ -233,14 +233,14 @@ def failure(env, actions):
     return str(error.value)
 
 
-def test_what_is_too_heavy_is_given_up(env):
+def test_too_heavy_objects_are_given_up(env):
     entity = base(env).world.simulations[0].bodies[CUBE_SLOT]
     entity.find_component_by_type(PhysxRigidDynamicComponent).mass = 8.0
     reason = failure(env, pick(arm_of(env), CUBE_SLOT))
     assert reason == "cube could not be grasped in 4 attempts"
 
 
-def test_what_is_covered_is_given_up(env):
+def test_covered_objects_are_given_up(env):
     put(env, CUBE_SLOT, -0.2, 0.1)
     put(env, SLAB_SLOT, -0.2, 0.1, bottom_z=0.05)
     stay(env, 10)
@@ -319,7 +319,7 @@ def test_slerp():
     assert yaw_of(q) == pytest.approx(0.8)
 
 
-def test_an_arm_that_takes_over_keeps_what_is_held(env):
+def test_an_arm_that_takes_over_keeps_the_held_object(env):
     run(env, pick(arm_of(env), CUBE_SLOT))
     arm = arm_of(env)
     assert arm.vacuum and arm.held == CUBE_SLOT

@@ -165,7 +165,7 @@ def test_seeds_decide_episodes_and_a_listing_takes_one_turn() -> None:
 
 
 @pytest.mark.parametrize("name", ["IVispar/Geoms-v1", "AsgardBench/Coffee-v1"])
-def test_episodes_are_named_after_what_is_played(name: str) -> None:
+def test_episodes_are_named_after_their_task(name: str) -> None:
     env = gym.make(name)
 
     def named(**arguments: object) -> str:

@@ -150,9 +150,7 @@ class Reader:
         return f"switch {self.wanted[0]}"
 
 
-def test_a_policy_is_told_of_its_turns_and_says_that_it_is_done(
-    episodes: Path, tmp_path: Path
-) -> None:
+def test_a_policy_observes_its_turns_and_declares_the_end(episodes: Path, tmp_path: Path) -> None:
     policy = f"{__name__}:Reader"
     detailed = ("--feedback", "detailed", "--stop", "declared")
     results = evaluate(policy, episodes, tmp_path / "detailed", *detailed)

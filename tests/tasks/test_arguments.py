@@ -59,12 +59,12 @@ def test_arguments_are_read(name, given, read):
         ("angle_deg", None),
     ],
 )
-def test_what_is_not_allowed_raises_and_tells_what_is(name, given):
+def test_unknown_values_raise_and_list_the_allowed_ones(name, given):
     with pytest.raises(ClevrSkillsError, match=f"{name}=.*allowed: .*[36]"):
         allowed(name).read(name, given)
 
 
-def test_an_allowed_value_is_said_in_words():
+def test_an_allowed_value_is_described_in_words():
     assert str(allowed("num_objects")) == "a number or a pair (least, most) from 2 to 6"
     assert str(Allowed(("a", "b"), False)) == "one or several of 'a', 'b'"
 

@@ -36,7 +36,7 @@ def test_blocks_differ_in_height_only_and_weigh_as_they_are_high(split):
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_the_middle_of_every_block_is_seen_past_the_scale(split):
+def test_the_middle_of_every_block_is_visible_past_the_scale(split):
     eye = np.array(CAMERA.eye_m)
     for drawn in scenes("balance", split):
         for block in blocks_of(drawn):

@@ -53,7 +53,7 @@ def test_a_bank_has_what_it_lacks_from_another_one(tmp_path):
         ("{thing}.", "{thing.", "pushes.toml: push.seen.terse: "),
     ],
 )
-def test_what_is_wrong_in_a_file_is_named(tmp_path, old, new, told):
+def test_faults_in_a_file_are_named(tmp_path, old, new, told):
     assert PUSH.count(old) >= 1
     (tmp_path / "pushes.toml").write_text(PUSH.replace(old, new))
     with pytest.raises(ClevrSkillsError, match=told) as error:

@@ -149,7 +149,7 @@ def test_toppled_and_set_upright_again_it_does_not_succeed(envs):
     assert not succeeded(env)
 
 
-def test_toppled_by_an_unseen_hand_it_must_still_be_touched(envs):
+def test_toppled_without_the_robot_it_must_still_be_touched(envs):
     env = envs("touch_topple", **ONE)
     env.reset(seed=1)
     pose = base(env).world.pose(BODY).clone()

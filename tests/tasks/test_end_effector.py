@@ -150,7 +150,7 @@ def test_no_way_through_the_goals_of_a_trace_is_short(goals, robot):
 
 
 @pytest.mark.parametrize("goals", [2, 5])
-def test_goals_of_a_trace_are_seen_and_not_through_each_other(goals):
+def test_goals_of_a_trace_are_visible_and_do_not_overlap(goals):
     ball = shape("sphere", (DIAMETER_M,) * 3)
     for seed in SEEDS:
         places = goal_positions(TRACE, drawn(TRACE, seed, num_goals=goals).layout)
@@ -364,7 +364,7 @@ def _colour(image, place):
 
 @pytest.mark.render
 @pytest.mark.parametrize("robot", Task.robots)
-def test_a_key_step_shows_the_arm_as_the_base_camera_sees_it(robot):
+def test_a_key_step_shows_the_arm_from_the_base_camera(robot):
     made = make_env(MATCH, obs_mode="rgb", robot=robot)
     made.reset(seed=5)
     (shown,) = base(made).prompt.images().values()
@@ -383,7 +383,7 @@ def test_the_prompt_can_be_read_back_with_its_arm():
 # ---- bodies that are only seen ----
 
 
-def test_what_is_only_seen_can_be_written_and_read():
+def test_visual_bodies_can_be_written_and_read():
     ghost = drawn(TRACE, 1).layout.bodies[0]
     data = json.loads(json.dumps(ghost.to_json()))
     assert Body.from_json(data) == ghost and ghost.ghost and ghost.static

@@ -210,7 +210,7 @@ def test_all_episodes_at_once_give_what_each_gives(key, split):
 # ---- prompts ----
 
 
-def test_every_template_parses_and_can_be_said_in_words(key, split):
+def test_every_template_parses_and_has_a_text_form(key, split):
     for drawn in scenes(key, split):
         bodies = (*filter(None, drawn.layout.bodies), *drawn.layout.examples)
         parts = len(list(goal_of(key, drawn).steps()))

@@ -129,7 +129,7 @@ def test_scaled_sizes(name):
     assert scaled(name, (1.0, 1.0, 1.8))[2] == pytest.approx(1.8 * scaled(name, (1.0,) * 3)[2])
 
 
-def test_what_is_too_small_or_too_large_to_handle_is_left_out():
+def test_objects_too_small_or_too_large_to_handle_are_left_out():
     assert fits("letter E", (0.7, 0.7, 0.7))
     assert not fits("letter E", (0.3, 0.3, 0.3))
     assert not fits("plate", (1.5, 1.5, 1.5))

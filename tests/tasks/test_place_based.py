@@ -473,7 +473,7 @@ def _solves(env):
     return info["success"]
 
 
-def test_the_oracle_takes_out_what_was_put_in_too_early():
+def test_the_oracle_takes_out_an_object_put_in_too_early():
     env = make_env("neighbour")
     env.reset(seed=1)
     _, second = base(env).goal.leaves()

@@ -180,7 +180,7 @@ def check(key, seeds) -> None:
 
 
 @pytest.mark.parametrize("key", TASKS)
-def test_a_finished_sentence_says_the_leaves(key):
+def test_a_parsed_sentence_gives_the_leaves(key):
     check(key, range(5))
 
 

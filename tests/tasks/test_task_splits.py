@@ -53,7 +53,7 @@ def pairs_of(layout):
 
 
 @pytest.mark.parametrize(("key", "split"), HAVE)
-def test_episodes_show_what_their_split_says(key, split):
+def test_episodes_follow_the_rules_of_their_split(key, split):
     rule, known = SPLITS[split], pools(split)
     for seed in SEEDS:
         layout = layout_of(key, split, seed)
@@ -91,7 +91,7 @@ def test_counts_has_one_more_than_training(key):
     assert set(usual.slots) <= set(more.slots) and len(more.slots) - len(usual.slots) in (0, 1)
 
 
-def test_an_argument_says_how_many_even_in_counts():
+def test_an_argument_sets_the_number_even_in_counts():
     assert task("pick", num_distractors=1).in_split("counts").num_distractors == (1, 1)
     spec = EpisodeSpec.draw("pick", "counts", 3)
     assert spec.task_args == {"num_distractors": (4, 4)}

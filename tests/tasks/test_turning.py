@@ -192,7 +192,7 @@ def test_swapped_objects_must_be_turned_too(split):
 
 
 @pytest.mark.parametrize("key", TURNING)
-def test_turns_are_said_as_they_are_counted(key):
+def test_rotations_are_worded_as_they_are_counted(key):
     for drawn in scenes(key, "train"):
         angle = angle_deg(drawn)
         word = "anti-clockwise" if angle > 0 else "clockwise"

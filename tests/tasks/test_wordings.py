@@ -67,7 +67,7 @@ def test_there_are_enough_of_each_kind_and_style(made):
         ]
 
 
-def test_they_are_sentences_whose_phrases_fit_what_is_meant(made):
+def test_sentences_have_the_phrases_of_their_goal(made):
     for seed in range(4):
         for split in SPLITS:
             assert list(wording_faults(made, draw_layout(made, seed, split))) == []
@@ -123,7 +123,7 @@ def test_lists_have_separators():
     assert listed(["A", "B", "C"], ", ", ", and ") == "A, B, and C"
 
 
-def test_stack_reversed_says_from_what():
+def test_stack_reversed_names_the_order_it_reverses():
     layout = draw_layout(task("stack_reversed"), 0, "train")
     for wording in task("stack_reversed").wordings(layout):
         assert re.search(r"\b(bottom|top|last|lowest|highest|foot|after|next)\b", wording.text), (
@@ -146,7 +146,7 @@ def test_every_shape_and_texture_has_names_of_its_own_in_all_sets():
                 assert meant.setdefault(said, name) == name
 
 
-def test_what_is_called_alike_is_told_apart():
+def test_objects_of_one_name_are_distinguished():
     others = ("dark red swirl", "red", "swirl", "red swirl", "cyan")
     assert [texture_words(t, 0, others) for t in others] == [
         "dark red swirl",

@@ -63,7 +63,7 @@ def test_each_environment_is_as_it_would_be_alone(key):
     alone.close()
 
 
-def test_spaces_hold_what_is_given(trace):
+def test_spaces_contain_observations_and_actions(trace):
     observations, _ = trace.reset(seed=0)
     assert trace.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
     assert observations in trace.observation_space and observations.dtype == np.float32
@@ -151,7 +151,7 @@ def test_reward_modes(mode):
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_why_a_goal_has_become_unsolvable_is_told(workers):
+def test_the_reason_of_an_unsolvable_goal_is_reported(workers):
     """A word for each environment; empty while the goal can be reached."""
     envs = make_vec("touch", 2, workers=workers)
     _, infos = envs.reset(seed=SEED)
@@ -185,7 +185,7 @@ def test_processes_give_the_same(workers):
 
 
 @pytest.mark.slow
-def test_a_process_that_dies_is_told():
+def test_a_process_that_dies_is_reported():
     envs = make_vec("pick", 2, workers=2)
     envs.reset(seed=0)
     envs._shards[0]._worker.process.kill()
@@ -222,7 +222,7 @@ def test_images():
         ({"split": "all"}, UnknownNameError, "train"),
     ],
 )
-def test_what_is_not_allowed_raises(kwargs, error, said):
+def test_bad_arguments_raise(kwargs, error, said):
     with pytest.raises(error, match=said):
         make_vec(**{"task": "pick", "num_envs": 2, **kwargs})
 

@@ -81,7 +81,7 @@ def test_in_processes_that_are_started_anew(demos: Path, tmp_path: Path) -> None
     equal(batch, expected)
 
 
-def test_what_is_packed_is_not_decoded_again(
+def test_cached_images_are_not_decoded_again(
     demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Path(shutil.copytree(demos, tmp_path / "copy"))

@@ -109,7 +109,7 @@ def test_every_step_is_learned_once_where_windows_do_not_overlap(demos: Path) ->
     assert total == sum(map(len, Dataset(demos)))
 
 
-def test_what_failed_is_seen_but_not_learned(demos: Path, tmp_path: Path) -> None:
+def test_failed_steps_are_observed_but_not_learned(demos: Path, tmp_path: Path) -> None:
     root = shutil.copytree(demos, tmp_path / "copy")
     name = Dataset(root)[0].id
     edit_values("failed", put([2, 3], True), episode=name)(root)

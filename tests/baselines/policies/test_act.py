@@ -57,7 +57,7 @@ def test_a_new_episode_forgets_the_chunks(demos: Path) -> None:
     np.testing.assert_array_equal(together[0], first)
 
 
-def test_where_something_is_seen() -> None:
+def test_positions_of_features() -> None:
     """A bright spot that moves to the right is found further to the right, by an eye that is made
     to look for brightness.
     """

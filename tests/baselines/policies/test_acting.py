@@ -247,7 +247,7 @@ def test_without_its_cameras_it_is_refused_before_the_first_episode(
     assert not list(tmp_path.glob("run/results/*"))
 
 
-def test_what_was_before_a_handover_does_not_exist(
+def test_steps_before_a_handover_are_no_history(
     demos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy, _ = policy_and_windows("bc", demos, steps=3, starts_every=None)

@@ -38,7 +38,7 @@ def test_its_steps_do_not_know_of_each_other(demos: Path) -> None:
     assert (whole[:, 2] - whole[:, 5]).abs().max() > 1e-4
 
 
-def test_what_is_padded_does_not_count(demos: Path) -> None:
+def test_padding_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos, steps=8, starts_every=8)
     policy.eval()
     batch = windows[[0, 1]]

@@ -80,7 +80,7 @@ def test_pixels_are_those_of_the_camera_and_lead_back() -> None:
     np.testing.assert_allclose(nearness[[0, 2]].numpy(), points[[0, 2], 2] / height_m, atol=1e-4)
 
 
-def test_the_depth_of_what_is_as_high_as_the_camera_is_told() -> None:
+def test_depth_at_the_height_of_the_camera() -> None:
     """A height would not tell it: there is no table behind it."""
     x, y, height_m = TABLETOP.main_camera.eye_m
     points = torch.tensor([[x - 0.4, y, height_m], [x - 0.7, y, height_m]])
@@ -538,7 +538,7 @@ def test_slots_do_not_know_of_each_other() -> None:
     np.testing.assert_array_equal(policy.act({5: observe(0)})[5], together[0])
 
 
-def test_it_looks_at_no_state_but_whether_something_is_held() -> None:
+def test_the_only_state_input_is_whether_something_is_held() -> None:
     """What is seen is the same whatever the pose of the arm."""
     policy = make_policy()
     one, other = observe(0), observe(0)

@@ -82,7 +82,7 @@ def test_it_reads_prompts(made: Made, what: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "camera"), CAMERAS)
-def test_it_sees_with_each_camera(demos: Path, name: str, camera: str) -> None:
+def test_it_acts_with_each_camera(demos: Path, name: str, camera: str) -> None:
     policy, _ = policy_and_windows(name, demos)
     policy.reset({0: prompt(), 1: prompt()})
     seen = observation(policy, 0)

@@ -80,7 +80,7 @@ def test_streaming_is_reading_the_whole_window(demos: Path) -> None:
     assert np.ptp(np.stack(by_seed[1]), 0).max() > 0.01
 
 
-def test_what_is_remembered_is_bounded(demos: Path) -> None:
+def test_memory_is_bounded(demos: Path) -> None:
     policy = new(demos, steps=4, starts_every=2)
     rollout(policy, {0: 1}, 11)
     memory = policy._memories[0]
@@ -122,7 +122,7 @@ def test_every_other_layer_sees_the_last_tokens_only(demos: Path) -> None:
     assert (said(near, batch) - said(far, batch)).abs().max() > 1e-4
 
 
-def test_what_is_padded_does_not_count(demos: Path) -> None:
+def test_padding_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("jat", demos)
     policy.eval()
     batch = windows[range(len(windows))]
@@ -224,7 +224,7 @@ def test_published_weights(demos: Path, published: Path) -> None:
     assert np.isfinite(policy.act({0: observation(policy, 0)})[0]).all()
 
 
-def test_images_are_seen_as_published(demos: Path, published: Path) -> None:
+def test_images_are_preprocessed_as_published(demos: Path, published: Path) -> None:
     """As the published model sees them, operation by operation."""
     policy = new(demos, weights=str(published), vocabulary=5)
     weights = read_tensors(published / "model.safetensors")

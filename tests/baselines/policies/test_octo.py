@@ -96,7 +96,7 @@ def test_steps_do_not_see_later_ones(demos: Path) -> None:
     assert (read_out(policy, other, prompt())[:, 1] - after[:, 1]).abs().max() > 1e-4
 
 
-def test_what_is_padded_is_not_seen(demos: Path) -> None:
+def test_padding_is_masked(demos: Path) -> None:
     policy = new(demos)
     one = shown(2)
     one.mask[0, 0] = False
@@ -182,7 +182,7 @@ def test_diffusion_is_that_of_octo() -> None:
     torch.testing.assert_close(made.detach(), actions.reshape(1, 4, 7), rtol=1e-3, atol=1e-3)
 
 
-def test_the_seed_decides_what_is_drawn(demos: Path) -> None:
+def test_the_seed_determines_samples(demos: Path) -> None:
     policy = new(demos)
     first = rollout(policy, {0: 1}, 2)[0]
     assert first[0].shape == (4, 7)

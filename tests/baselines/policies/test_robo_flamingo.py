@@ -110,7 +110,7 @@ def test_the_gripper_is_learned_as_on_or_off(demos: Path) -> None:
             assert found["loss"] == pytest.approx(float(found["pose"]) + 0.01 * loss, abs=1e-4)
 
 
-def test_what_is_padded_does_not_count(demos: Path) -> None:
+def test_padding_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos)
     policy.eval()
     batch = windows[range(len(windows))]
@@ -139,7 +139,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
 # --- training
 
 
-def test_what_is_trained(demos: Path) -> None:
+def test_trained_parameters(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos, proprioception=True)
     policy(windows[[0]])["loss"].backward()
     for name, parameter in policy.named_parameters():

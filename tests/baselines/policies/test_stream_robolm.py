@@ -156,7 +156,7 @@ def test_episodes_of_different_age_are_worked_on_together(demos: Path) -> None:
         assert (actions[1] - whole[1, step]).abs().max() < 1e-4
 
 
-def test_what_is_remembered_does_not_grow(demos: Path) -> None:
+def test_memory_does_not_grow(demos: Path) -> None:
     policy, _ = policy_and_windows("stream_robolm", demos)
     policy.reset({0: prompt()})
     length = policy._memories[0].prompt
@@ -217,7 +217,7 @@ def test_tokens_see_the_image_before_them(demos: Path) -> None:
     assert first > 0
 
 
-def test_what_is_padded_does_not_count(demos: Path) -> None:
+def test_padding_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos)
     policy.eval()
     batch = windows[range(len(windows))]
@@ -236,7 +236,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)
-def test_what_is_trained(demos: Path, backbone: str) -> None:
+def test_trained_parameters(demos: Path, backbone: str) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos, language_model=backbone)
     policy(windows[[0]])["loss"].backward()
     for name, parameter in policy.named_parameters():
@@ -319,7 +319,7 @@ def test_unknown_numbers() -> None:
 
 
 @pytest.mark.parametrize("lora_rank", [None, 4])
-def test_a_checkpoint_does_not_need_what_was_trained(
+def test_a_checkpoint_needs_no_published_weights_of_trained_parts(
     demos: Path, tmp_path: Path, backbones: dict[str, str], lora_rank: int | None
 ) -> None:
     policy, _ = policy_and_windows("stream_robolm", demos, **backbones, lora_rank=lora_rank)

@@ -71,7 +71,7 @@ def test_evaluation(trained: Path, tmp_path: Path) -> None:
     assert len(core(tmp_path / "one")) == 2
 
 
-def test_what_is_seen_in_training_is_seen_in_acting(touches: Path, trained: Path) -> None:
+def test_training_and_evaluation_have_equal_inputs(touches: Path, trained: Path) -> None:
     """The start of a recorded episode, once from its files and once from the environment."""
     from clevrskills.baselines import load
     from clevrskills.core.env_config import EnvConfig

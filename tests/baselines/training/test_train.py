@@ -68,7 +68,7 @@ def undisturbed(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_what_is_kept(undisturbed: Path) -> None:
+def test_files_of_a_training_run(undisturbed: Path) -> None:
     kept = sorted(path.name for path in (undisturbed / "checkpoints").iterdir())
     assert kept == ["00000006", "00000009"]
     assert (undisturbed / "checkpoints/00000006/optimizer.safetensors").exists()

@@ -390,7 +390,7 @@ def mixed(world):
     return Set(parts, mask)
 
 
-def test_parts_that_are_alike_are_looked_at_together_and_told_apart():
+def test_similar_children_are_batched_with_separate_outcomes():
     world = tabletop(4)
     goal = mixed(world)
     goal.children[0].realize(world)

@@ -118,7 +118,7 @@ def test_nested_orders() -> None:
 
 
 @pytest.mark.parametrize("bits", ["100", "000"])
-def test_what_was_once_achieved_is_met(bits: str) -> None:
+def test_achieved_steps_stay_met(bits: str) -> None:
     goal = Once(A)
     assert leaves_met(goal, after(goal, "100", bits)) == (1, 1)
     vain = Never(A)
@@ -143,7 +143,7 @@ def test_weights_are_in_the_json_only_where_they_are_set() -> None:
     assert replace(A, weight=2.0).to_json()["weight"] == 2.0
 
 
-def test_what_is_to_be_kept_is_a_veto_that_costs_no_credit() -> None:
+def test_a_kept_condition_is_a_veto_without_credit() -> None:
     goal = Keeping(Set((A, B)), C)
     kept, broken = after(goal, "111"), after(goal, "110")
     assert kept.holds.item() and kept.progress.item() == 1.0

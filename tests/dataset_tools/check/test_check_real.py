@@ -72,7 +72,7 @@ def test_the_tables_of_all_episodes_make_one(recorded: Path) -> None:
         ("action", (1, 0), 0.75, "replay: state 2 differs in articulations/"),
     ],
 )
-def test_what_was_not_so_is_named(
+def test_each_wrong_value_is_named(
     recorded: Path, tmp_path: Path, column: str, row: tuple, value: float, said: str
 ) -> None:
     root = tmp_path / "copy"

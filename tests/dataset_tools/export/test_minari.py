@@ -42,7 +42,7 @@ def exported(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_what_came_of_the_actions_is_in_the_files(recorded: Path, exported: Path) -> None:
+def test_outcomes_of_actions_are_exported(recorded: Path, exported: Path) -> None:
     names = ("oracle-test-v0", "oracle-v0", "random-test-v0", "random-v0")
     folder = exported / "clevrskills/pick"
     assert sorted(path.name for path in folder.iterdir()) == [*names]

@@ -55,7 +55,7 @@ def test_episodes_are_in_a_fixed_order_that_mixes_tasks(
 
 @pytest.mark.slow
 @pytest.mark.readers
-def test_tensorflow_datasets_reads_what_was_recorded(
+def test_tensorflow_datasets_reads_the_recorded_values(
     exported: Path, both_splits: Path, tmp_path: Path
 ):
     if not READER.exists():

@@ -191,7 +191,7 @@ def test_a_stop_anywhere_leaves_nothing_half_written(
 
 
 @pytest.mark.slow
-def test_a_full_disk_seen_by_a_worker_ends_the_run(tmp_path: Path) -> None:
+def test_a_full_disk_in_a_worker_ends_the_run(tmp_path: Path) -> None:
     source = FakeSource({1: f"full once {tmp_path / 'was full'}"})
     root = tmp_path / "data"
     with pytest.raises(ClevrSkillsError, match="^cannot write to [^\n]*: File too large$"):
@@ -385,7 +385,7 @@ class NoOracle(FakeSource):
         raise ClevrSkillsError("there is no planner")
 
 
-def test_without_the_oracle_nothing_is_made_but_what_is_there_can_be_replayed(
+def test_without_the_oracle_only_replay_works(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requirements, "planner_obstacle", lambda _="": "there is none")

@@ -71,7 +71,7 @@ def test_shards_share_the_slots() -> None:
     assert all(whole[a.seed] == a for part in parts for a in part)
 
 
-def test_an_attempt_says_which_one_it_is() -> None:
+def test_an_attempt_has_its_slot_and_number() -> None:
     queue = make_queue(range(5), first_seed=100)
     attempts = {a.seed: (a.slot, a.number) for a in work_off(queue)}
     assert attempts[100] == (0, 0)
@@ -79,7 +79,7 @@ def test_an_attempt_says_which_one_it_is() -> None:
     assert next(iter(attempts)) == 100 and queue.next() is None
 
 
-def test_what_is_there_counts_only_with_its_line() -> None:
+def test_a_folder_counts_only_with_its_manifest_line() -> None:
     ended = [Attempt("sort", "train", seed, seed).end() for seed in (0, 2, 3)]
     queue = make_queue(range(4), [*ended, Attempt("sort", "train", 3, 3).end("timeout")])
     queue.present = {0, 1, 3}

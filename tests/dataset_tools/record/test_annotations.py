@@ -107,7 +107,7 @@ def test_visible_share() -> None:
         assert visible[0] == pytest.approx(share, abs=0.1) and visible[1] == 1.0
 
 
-def test_only_what_is_nearer_hides() -> None:
+def test_only_nearer_bodies_occlude() -> None:
     at = [pose(0.0, 0.0, 0.0)]
     assert look(at, view(ROBOT_ID, 0.5)).visible[0] == 0.0
     assert look(at, view(2, 0.5)).visible[0] == 0.0
@@ -117,7 +117,7 @@ def test_only_what_is_nearer_hides() -> None:
     assert look(at, view(TABLE_ID, 0.5)).visible[0] == 1.0
 
 
-def test_what_is_outside_the_image_is_not_seen() -> None:
+def test_bodies_outside_the_image_are_not_visible() -> None:
     visible = look([pose(1.0, 0.0, -0.1), pose(3.0, 0.0, 0.0)], view(1, 0.9)).visible
     # from the foot of its near side, 0.9 m aside and 1.2 m away, to the far end of its upper side
     start, end = 32 + 32 * 0.9 / 1.2, 32 + 32 * 1.1 / 1.0
@@ -125,7 +125,7 @@ def test_what_is_outside_the_image_is_not_seen() -> None:
     assert visible[1] == 0.0
 
 
-def test_what_reaches_no_middle_of_a_pixel_is_not_seen() -> None:
+def test_bodies_that_cover_no_pixel_center_are_not_visible() -> None:
     tile = trimesh.creation.box((0.1, 0.1, 1e-4))  # 1 m away: the image ends at x = 1 m
     sighting = look([pose(1.04, 0.0, 0.0), pose(1.02, 0.0, 0.0)], view(0, 5.0), tile)
     assert sighting.boxes[0].tolist() == [-1] * 4 and sighting.visible[0] == 0.0

@@ -87,7 +87,7 @@ def test_steps_open_in_pandas(episode: Episode) -> None:
     assert steps["vacuum_on"].dtype == bool
 
 
-def test_rows_hold_what_was_before_the_action(episode: Episode) -> None:
+def test_rows_have_the_state_before_the_action(episode: Episode) -> None:
     """State t, proprioception t, frame t belong together; action t leads from t to t + 1."""
     states, qpos = episode.states, episode.proprioception("qpos")
     np.testing.assert_array_equal(states[:, :2], qpos[:, :2])
@@ -107,7 +107,7 @@ def count(episode: Episode) -> int:
     return int(episode.info["steps"])
 
 
-def test_what_cameras_see(episode: Episode) -> None:
+def test_camera_annotations_match_the_images(episode: Episode) -> None:
     """Boxes against where the film draws objects; visible where the point does not hide them."""
     extrinsics, boxes = episode.extrinsics("base_camera"), episode.boxes("base_camera")
     visible = episode.visible("base_camera")
@@ -201,7 +201,7 @@ def test_depth_and_segmentation(tmp_path: Path) -> None:
     assert len(list(episode.path.iterdir())) <= 12
 
 
-def test_steps_that_came_to_nothing(tmp_path: Path) -> None:
+def test_steps_of_failed_attempts(tmp_path: Path) -> None:
     episode = record(tmp_path, SETUP, failed=((1, 3), (2, 4)))
     assert list(episode.steps.index[episode.steps["failed"]]) == [1, 2, 3]
     runs = episode.segments["instruction"]

@@ -27,7 +27,7 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_dataset_of_turns_says_so(boards: Path) -> None:
+def test_a_dataset_of_turns_declares_its_interface(boards: Path) -> None:
     header = Header.read(boards)
     assert (header.format_version, header.interface, header.suite) == (1, "text", "ivispar")
     assert header.views == VIEWS and header.cameras == ()
@@ -38,7 +38,7 @@ def test_a_dataset_of_turns_says_so(boards: Path) -> None:
     }
 
 
-def test_each_turn_has_what_was_seen_before_it_and_what_came_of_it(boards: Path) -> None:
+def test_each_turn_has_its_observation_and_outcome(boards: Path) -> None:
     for episode in Dataset(boards):
         turns, info = episode.turns, episode.info
         assert len(turns) == info["turns"] == info["episode"]["tags"]["c1"]  # the shortest way

@@ -71,7 +71,7 @@ def pixels(header: SceneHeader, points: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_labels_are_what_the_world_says(drawn: SceneSet, task: str) -> None:
+def test_labels_match_the_world(drawn: SceneSet, task: str) -> None:
     of_task = [scene for scene in drawn.scenes if scene.episode.task == task]
     scene, subgoal = of_task[0], of_task[0].subgoal
     env = started(scene)

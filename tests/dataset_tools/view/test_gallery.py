@@ -54,7 +54,7 @@ def test_where_nothing_can_be_written_nothing_is_begun(
 
 
 @pytest.mark.parametrize("error", [ClevrSkillsError("unsolved"), KeyboardInterrupt()])
-def test_what_is_not_solved_leaves_nothing(error, tmp_path, monkeypatch) -> None:
+def test_an_unsolved_episode_leaves_no_file(error, tmp_path, monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise error
 

@@ -81,7 +81,7 @@ def kinds(watcher: TabletopWatcher) -> list[tuple[str, str]]:
     return [(event.kind, event.object) for event in watcher.events]
 
 
-def test_what_is_put_right_in_the_end_is_not_misplaced() -> None:
+def test_an_object_in_place_at_the_end_is_not_misplaced() -> None:
     env = make_env("place", task_args={"num_bases": (2, 2)})
     env.reset(seed=0)
     first, second = TabletopWatcher(base(env)), TabletopWatcher(base(env))

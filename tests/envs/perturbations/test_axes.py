@@ -43,7 +43,7 @@ def test_no_axis_and_level_0_are_the_frozen_episode():
     assert episode.twin == "" and not episode.axes
 
 
-def test_unknown_axes_and_levels_are_told():
+def test_unknown_axes_and_levels_are_refused():
     with pytest.raises(UnknownNameError, match="camera"):
         perturb(frozen("sort"), {"wind": 1})
     with pytest.raises(ClevrSkillsError, match="no level 6; allowed: 1 to 5"):
@@ -115,7 +115,7 @@ def test_objects_shift_within_the_level_and_nothing_else_moves():
             assert (one and one.static and one == other) or not (one and one.static)
 
 
-def test_clutter_is_told_from_everything_and_is_not_asked_for():
+def test_clutter_differs_from_all_bodies_and_is_not_in_the_goal():
     episode = frozen("sort")
     made = perturb(episode, {"clutter": 5})
     own, more = made.layout.bodies[: len(episode.layout.bodies)], made.layout.bodies[-5:]
@@ -131,7 +131,7 @@ def test_clutter_is_told_from_everything_and_is_not_asked_for():
 
 
 @pytest.mark.parametrize("task", ["rearrange", "swap_rotate"])
-def test_clutter_leaves_room_where_things_are_to_go(task):
+def test_clutter_leaves_room_at_targets(task):
     for index in range(3):
         episode = frozen(task, index)
         made = perturb(episode, {"clutter": 3})
@@ -170,7 +170,7 @@ def test_wordings():
     assert [prompt.wording.get("misspelt", False) for prompt in styles] == [False] * 3 + [True] * 2
 
 
-def test_what_is_meant_is_never_misspelt():
+def test_names_directions_and_numbers_are_never_misspelt():
     text = (
         "Please carefully move {obj:object_0} towards the left area, then push the red cube twice"
     )
@@ -250,13 +250,13 @@ def test_a_perturbed_episode_repeats_and_leaves_the_clean_one_as_it_was(env):
     assert all(np.array_equal(a, b) for a, b in zip(states(env, episode), clean, strict=True))
 
 
-def test_the_arm_starts_where_it_is_said(env):
+def test_the_arm_starts_at_the_perturbed_joint_angles(env):
     made = perturb(frozen("sort"), {"robot_start": 4})
     env.reset(options={"episode": made})
     assert np.allclose(env.proprioception()["qpos"], made.conditions.start_qpos, atol=2e-2)
 
 
-def test_what_is_held_goes_along_with_the_arm():
+def test_a_held_object_starts_with_the_arm():
     made = perturb(frozen("place"), {"robot_start": 5})
     scene = scene_of(draft_task("place"), made.layout)
     env = ClevrSkillsEnv("place", obs_mode="none", render_backend="none")
@@ -290,7 +290,7 @@ def test_clutter_lies_in_the_world(env):
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_what_is_seen_changes_and_the_clean_image_does_not():
+def test_perturbed_images_change_and_clean_ones_do_not():
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.envs.perturbations.visibility import hidden
 

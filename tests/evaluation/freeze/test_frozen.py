@@ -42,7 +42,7 @@ def damage(folder, change):
     path.write_bytes(gzip.compress(b"".join(change(lines))))
 
 
-def test_what_is_written_is_read(folder):
+def test_written_files_are_read_back(folder):
     assert ClevrSkillsSuite(folder).frozen("sort", "test").header == HEAD
     assert (HEAD.oracle_median_steps, HEAD.oracle_most_steps) == (11, 30)
     made = ClevrSkillsSuite(folder).frozen("sort", "test")
@@ -60,7 +60,7 @@ def test_the_hash_is_of_the_text(folder):
     assert ClevrSkillsSuite(folder).frozen("sort", "test").content_hash != before
 
 
-def test_what_is_not_there_is_said(folder):
+def test_missing_files_are_named(folder):
     for task, split, message in (
         ("pick", "test", "unknown task with frozen episodes 'pick'; allowed: sort"),
         ("sort", "train", "unknown split of sort 'train'; allowed: test"),

@@ -48,7 +48,7 @@ def started(
     return pool.start(0, EpisodeRef(task, "test", 0))
 
 
-def test_the_oracle_does_what_is_commanded_and_who_stands_still_does_not() -> None:
+def test_the_oracle_executes_commands_and_a_still_policy_does_not() -> None:
     rollout = started("zero")
     rollout.go_on("pick up object_0")
     assert rollout.last_turn is not None
@@ -68,7 +68,7 @@ def test_the_oracle_does_what_is_commanded_and_who_stands_still_does_not() -> No
 
 
 @pytest.mark.render
-def test_it_is_told_each_command_as_a_leaf_and_sees_as_it_was_trained() -> None:
+def test_the_controller_gets_each_command_as_prompt_and_its_own_images() -> None:
     planner = ObservationOptions(cameras=("base_camera",), size_px=64, proprioception=False)
     Attentive.told.clear(), Attentive.shown.clear()
     rollout = started(f"{HERE}:Attentive", options=planner)

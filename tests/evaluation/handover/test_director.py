@@ -66,7 +66,7 @@ def make(
     return SubgoalSchedule(suite, part), env, Actuator()  # type: ignore[arg-type]
 
 
-def test_a_later_leaf_is_told_at_once_and_an_earlier_one_when_it_stays(
+def test_a_later_leaf_is_prompted_at_once_and_an_earlier_one_after_a_delay(
     leaves: list[FakeLeaf],
 ) -> None:
     a, b, c = leaves

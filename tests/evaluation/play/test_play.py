@@ -89,7 +89,7 @@ def test_at_the_terminal(
     assert f"2: {SOLUTION[0]}: MOVED Success." in out and out.endswith("not solved: quit\n")
 
 
-def test_a_goal_that_tells_hidden_states_is_told_at_the_end(
+def test_a_goal_that_reveals_hidden_states_is_shown_at_the_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed = iter(["goals", "OPEN Fridge", "goals", "quit"])

@@ -55,7 +55,7 @@ def double(data: Any) -> Any:
     return 2 * data
 
 
-def test_what_is_answered() -> None:
+def test_answers_of_the_page() -> None:
     with running(PlayPage("<p>page</p>", {"/double": double})) as url:
         assert ask(url, "/") == (200, b"<p>page</p>")
         assert ask(url, "/double", "21") == (200, b"42")

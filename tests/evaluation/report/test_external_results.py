@@ -27,7 +27,7 @@ def ours(tmp_path: Path) -> Path:
     return write_run(tmp_path / "ours", mine, "ours")
 
 
-def test_what_is_stated_and_what_is_not() -> None:
+def test_stated_and_unstated_information() -> None:
     run, results, source = read_any(LEROBOT)
     assert source is not None and source.program == "lerobot-eval"
     assert (run.policy, run.label) == (NOT_STATED, "lerobot_eval")

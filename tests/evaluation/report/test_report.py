@@ -142,7 +142,7 @@ def frozen_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EpisodeSpec
     return spec
 
 
-def test_filmed_episodes_say_what_was_asked_for(frozen_trace: EpisodeSpec, tmp_path: Path) -> None:
+def test_filmed_episodes_show_their_prompt(frozen_trace: EpisodeSpec, tmp_path: Path) -> None:
     episodes = [
         result("trace", 0, episode=frozen_trace.content_hash),
         result("trace", 1),

@@ -159,7 +159,7 @@ def test_table_of_episodes(run: Evaluation) -> None:
     ]
 
 
-def test_labels_are_told_apart(tmp_path: Path) -> None:
+def test_labels_are_distinct(tmp_path: Path) -> None:
     names = ("a", "b", "c/b")
     roots = [write_run(tmp_path / name, [result("pick", 0)], "same") for name in names]
     labels = [e.label for e in open_evaluations(roots)]
@@ -227,7 +227,7 @@ def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_the_summary_is_narrow_and_says_each_number_once(
+def test_the_summary_is_narrow_and_has_each_number_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     long = "stack_blocks_by_color_in_order"
@@ -277,7 +277,7 @@ def test_the_rule_of_a_run_is_that_of_its_tasks(tmp_path: Path) -> None:
     assert (turns.ending, both.results[0].ending) == ("turn limit", "success")
 
 
-def test_presets_are_said_in_labels_where_they_differ(tmp_path: Path) -> None:
+def test_labels_name_presets_where_they_differ(tmp_path: Path) -> None:
     roots = [write_run(tmp_path / name, outcomes("pick", [True]), "m") for name in "abc"]
     for root, preset in zip(roots, ("", "text_none", "text_none"), strict=True):
         path = root / "run.json"
@@ -303,7 +303,7 @@ def test_a_suite_may_pool_the_episodes_of_all_tasks(tmp_path: Path) -> None:
     assert (row.a.value, row.difference.value) == (0.75, 0)
 
 
-def test_tight_success_is_told_as_a_share_of_the_oracles_with_the_same_noise(
+def test_tight_success_is_relative_to_the_oracle_with_the_same_noise(
     tmp_path: Path,
 ) -> None:
     def run(name: str, tight: tuple[float, ...], **conditions: str) -> Path:

@@ -26,7 +26,7 @@ def six_joint_policy(folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_axes_a_policy_cannot_act_along_are_left_out_and_told(tmp_path, capfd):
+def test_axes_a_policy_cannot_act_along_are_skipped_with_a_message(tmp_path, capfd):
     arguments = [
         *("robustness", "throw_topple", "--policy", six_joint_policy(tmp_path / "policy")),
         *("--axis", "robot_start", "--axis", "embodiment", "--episodes", "1"),

@@ -65,7 +65,7 @@ def test_rejected_ones_are_replaced_by_the_next():
     assert kept.indices == [0, 2, 3] and [v.index for v in kept.rejected] == [1]
 
 
-def test_what_is_known_is_not_screened_again():
+def test_known_verdicts_are_not_screened_again():
     known = {0: verdict(0, "hidden"), 1: verdict(1), 2: verdict(2)}
     kept = Kept("pick", "train", 2, None, known, "abc")
     assert kept.next() is None and kept.indices == [1, 2]
@@ -134,7 +134,7 @@ def test_clean_runs_of_other_settings_are_no_twins(tmp_path):
         assert drop.drop.value == pytest.approx(1 / 3)
 
 
-def test_what_a_busy_machine_ended_says_nothing_of_an_episode(tmp_path):
+def test_a_timeout_or_a_kill_is_no_verdict(tmp_path):
     kept = Kept("pick", "train", 1, tmp_path / "pick.jsonl", {}, ["twin0", "twin1"])
     queue = PerturbedQueue([kept], None)
     job = queue.next()
@@ -146,12 +146,12 @@ def test_what_a_busy_machine_ended_says_nothing_of_an_episode(tmp_path):
     assert kept.results[0].reason == "segmentation fault" and queue.next().index == 1
 
 
-def test_without_a_clean_run_of_the_same_policy_nothing_is_said(tmp_path):
+def test_without_a_clean_run_of_the_same_policy_there_is_no_table(tmp_path):
     clean, perturbed = runs(tmp_path)
     assert robustness_tables([perturbed]) == [] == robustness_tables([clean])
 
 
-def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
+def test_shipped_verdicts_match_the_perturbations_of_today(tmp_path, monkeypatch):
     frozen = SUITE.frozen("pick", "train")[:3]
     made = [SUITE.perturb(one, {"layout": 3}) for one in frozen]
     some = [
@@ -174,7 +174,7 @@ def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("revision", [REVISION, REVISION - 1])
-def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp_path, monkeypatch):
+def test_verdicts_of_another_revision_are_screened_again(revision, tmp_path, monkeypatch):
     monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path))
     monkeypatch.setattr(shipped, "data_file", lambda *_: None)
     monkeypatch.setattr("clevrskills.jobs.work.work", lambda *_: None)
@@ -190,7 +190,7 @@ def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp
 
 
 @pytest.mark.slow
-def test_the_package_ships_verdicts_of_what_is_drawn_now():
+def test_the_package_ships_current_verdicts():
     """Places in key-steps are rounded otherwise on other kinds of CPU: of ten in 3,392 was that
     told.
     """

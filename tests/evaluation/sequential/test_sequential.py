@@ -116,7 +116,7 @@ def test_a_run_stops_when_enough_is_known(
         ({"video": ("1",)}, "--video exclude"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, more: dict, told: str) -> None:
+def test_bad_input_is_refused(tmp_path: Path, more: dict, told: str) -> None:
     with pytest.raises(ClevrSkillsError, match=told):
         evaluate(args_for(tmp_path / "run", **{"until_width": 0.2, **more}), FakeSuite())
     assert not (tmp_path / "run").exists()

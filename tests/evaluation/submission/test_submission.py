@@ -214,7 +214,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_was_changed_is_refused(
+def test_changed_files_are_refused(
     name: str, packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change, sign, told = CHANGES[name]

@@ -15,7 +15,7 @@ from clevrskills.sim.render.images import encode_image
         ("TIFF", np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)),
     ],
 )
-def test_what_is_encoded_without_loss_is_read_again(form: str, pixels: np.ndarray) -> None:
+def test_lossless_encodings_are_read_back(form: str, pixels: np.ndarray) -> None:
     with Image.open(io.BytesIO(encode_image(pixels, form))) as image:
         assert image.format == form
         assert np.array_equal(np.asarray(image), pixels)

@@ -50,7 +50,7 @@ def test_depth_from_the_buffer() -> None:
 
 @pytest.mark.render
 @pytest.mark.parametrize(("name", "most"), [("xarm6", 0.12), ("panda", 0.125)])
-def test_the_gripper_hides_little_of_what_the_hand_camera_sees(name: str, most: float) -> None:
+def test_the_gripper_covers_little_of_the_hand_camera_image(name: str, most: float) -> None:
     film = TrajectoryRenderer(("hand_camera",), name)
     film.open(scene())
     qpos = np.array(robot(name).neutral_qpos, np.float32)
@@ -60,7 +60,7 @@ def test_the_gripper_hides_little_of_what_the_hand_camera_sees(name: str, most: 
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_what_is_where() -> None:
+def test_positions_of_bodies_in_the_images() -> None:
     """The cube's middle is where the camera's matrices say, at its depth; robot and table too."""
     film = TrajectoryRenderer(("base_camera",))
     meshes = film.open(scene(CUBE, BALL))
@@ -80,7 +80,7 @@ def test_what_is_where() -> None:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_images_do_not_depend_on_what_was_filmed_before() -> None:
+def test_images_do_not_depend_on_earlier_videos() -> None:
     fresh, used = (
         TrajectoryRenderer(("base_camera", "hand_camera")),
         TrajectoryRenderer(("base_camera", "hand_camera")),

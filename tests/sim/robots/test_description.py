@@ -123,7 +123,7 @@ def flange_of_ur5e(qpos: np.ndarray) -> np.ndarray:
     return pose
 
 
-def test_the_ur5e_moves_as_its_published_table_says():
+def test_the_ur5e_has_its_published_kinematics():
     arm, description = kinematics("ur5e"), robot("ur5e")
     half_turn = np.diag([-1.0, -1.0, 1.0, 1.0])  # the base faces +x
     for qpos in random_qpos(description, 50):
@@ -242,13 +242,13 @@ def test_drawn_robot_shows_its_meshes(description):
     assert not root.findall(".//collision//mesh")
 
 
-def test_looks_stay_light(description):
+def test_visuals_have_few_triangles(description):
     urdf = description.urdf(visual=True)
     triangles = sum(f.read_text().count("\n3 ") for f in urdf.parent.glob("*.ply"))
     assert triangles < 12_000
 
 
-def test_looks_lie_inside_the_arm(description):
+def test_visuals_stay_near_their_link(description):
     # a mesh that floats away from its link would stick out of the collision primitives
     urdf = description.urdf(visual=True)
     for link in description.links:
@@ -259,7 +259,7 @@ def test_looks_lie_inside_the_arm(description):
             assert np.linalg.norm(points, axis=1).max() < reach
 
 
-def test_cups_are_solid_where_the_description_says(description):
+def test_cups_collide_where_the_description_has_them(description):
     gripper = next(link for link in description.links if link.name == description.gripper_link)
     mount = next(joint for joint in description.joints if joint.child == description.tcp_link)
     cups = [p for p in gripper.collision if isinstance(p, Cylinder)][1:]  # the first is the ring

@@ -227,7 +227,7 @@ def test_it_lets_go_at_once(env):
     assert height(env, CUBE_SLOT) < 1e-3
 
 
-def test_what_is_thrown_keeps_its_velocity(env):
+def test_a_released_body_keeps_its_velocity(env):
     grip(env)
     go_to(env, (*CUBE_XY, 0.25), on=True)
     for _ in range(5):

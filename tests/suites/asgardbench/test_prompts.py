@@ -86,7 +86,7 @@ def test_prompts_without_images_have_the_rules_of_the_baseline_and_no_hints():
     assert not any(word in text for text in told for word in ("does no harm", "may be dirty"))
 
 
-def test_presets_omit_what_their_name_says():
+def test_presets_omit_the_section_in_their_name():
     assert "SUGGESTED PLAN" not in written(requests("single_action")[-1])
     assert "THINGS TO REMEMBER" not in written(requests("no_memory")[-1])
     assert "<image previous>" not in written(requests("no_previous")[-1])

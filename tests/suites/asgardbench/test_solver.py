@@ -123,7 +123,7 @@ def test_all_dishes_that_are_put_away_are_clean():
 
 
 @pytest.mark.parametrize("task", ["distribute", "put_away_dishes"])
-def test_the_instruction_does_not_reveal_what_is_dirty(task):
+def test_the_instruction_does_not_reveal_dirty_objects(task):
     rng = np.random.default_rng(0)
     dirty = defaultdict(set)
     for _ in range(600):

@@ -107,7 +107,7 @@ class LazyTask(Task):
 '''
 
 
-def test_an_error_in_the_code_of_a_task_is_told_and_the_rest_is_not_run(tmp_path, capsys):
+def test_an_error_in_the_code_of_a_task_is_reported_and_skips_later_checks(tmp_path, capsys):
     path = tmp_path / "erring_tasks.py"
     path.write_text(LAZY.replace("low.float()", "lowest.float()"))
     with installed(tmp_path):
@@ -153,7 +153,7 @@ def test_an_error_in_the_code_of_a_task_is_told_and_the_rest_is_not_run(tmp_path
     ],
     ids=("does not hold", "out of reach", "holds at once", "no place"),
 )
-def test_why_no_scene_is_fair_is_told(tmp_path, old, new, reason, mend):
+def test_the_reason_why_no_scene_is_fair_is_reported(tmp_path, old, new, reason, mend):
     path = tmp_path / "unfair_tasks.py"
     path.write_text(LAZY.replace(old, new))
     with installed(tmp_path):
@@ -164,13 +164,13 @@ def test_why_no_scene_is_fair_is_told(tmp_path, old, new, reason, mend):
     assert all(check.ok is None for check in rest)
 
 
-def test_what_is_fair_has_no_reason():
+def test_fair_scenes_have_no_reason():
     assert unfair(task("sort"), 0, "train", "xarm6") is None
 
 
 @pytest.mark.slow
 @needs_oracle
-def test_faults_are_found_and_their_mend_is_told(tmp_path, capsys):
+def test_faults_are_reported_with_their_remedy(tmp_path, capsys):
     path = tmp_path / "lazy_tasks.py"
     path.write_text(LAZY)
     with installed(tmp_path):

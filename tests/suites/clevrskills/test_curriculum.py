@@ -174,7 +174,7 @@ def test_language_leaves_out_keysteps_and_may_have_its_own_checkpoints(
     assert len(words) == 4
 
 
-def test_what_is_finished_is_not_done_again(folder: Path, evaluate: Evaluator) -> None:
+def test_finished_stages_are_not_repeated(folder: Path, evaluate: Evaluator) -> None:
     run(CHECKPOINTS, evaluate)
     assert len(evaluate.calls) == 10
     run(CHECKPOINTS, evaluate)
@@ -420,7 +420,7 @@ def test_a_seed_of_which_no_episode_counts_is_left_out(folder: Path, evaluate: E
     assert ours.loc[("L0", "train"), "success_low"] >= 0.0
 
 
-def test_a_training_is_told_its_seed_and_its_attempts_are_added_up(
+def test_a_training_run_gets_its_seed_and_the_time_of_attempts_adds_up(
     folder: Path, evaluate: Evaluator
 ) -> None:
     text = TRAINED.replace("--data {data}", "--data {data} --seed {seed}") % sys.executable

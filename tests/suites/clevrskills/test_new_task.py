@@ -54,7 +54,7 @@ def test_a_distribution_with_a_task_a_predicate_and_a_skill_is_written(tmp_path,
         assert command in told
 
 
-def test_what_is_written_imports_public_names_only(tmp_path):
+def test_the_template_imports_public_names_only(tmp_path):
     write(tmp_path / "mine")
     for path in (tmp_path / "mine").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -46,7 +46,7 @@ def test_wordings_take_turns(episode, wording):
     assert set(told[1].others) == {*texts} - {told[1].text}
 
 
-def test_an_empty_prompt_says_nothing(episode):
+def test_an_empty_prompt_has_no_text_and_images(episode):
     told = SUITE.prompt_variant(episode, "empty", 0)
     assert told.text == told.plain() == "" and not told.others and not told.images()
 
@@ -84,7 +84,7 @@ def test_unknown_wordings_raise(episode):
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("language_seen", "empty_prompt")),
     ],
 )
-def test_presets_are_evaluated_and_said(preset, tmp_path):
+def test_presets_are_evaluated_and_reported(preset, tmp_path):
     out = tmp_path / "results"
     words = ["--policy", "zero", "--preset", preset, "--cameras", "none", "--prompt", "language"]
     words += ["--seed", "7", "--episodes", "1", "--split", "train", "--out", str(out)]

@@ -72,7 +72,7 @@ def test_numbers_of_tasks_are_ours() -> None:
     assert EPISODES_PER_TASK == 20
 
 
-def test_it_is_said_what_can_be_compared() -> None:
+def test_comparability_is_stated() -> None:
     text = " ".join(COMPARABILITY)
     for word in (
         "Comparable:",

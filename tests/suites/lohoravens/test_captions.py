@@ -26,7 +26,7 @@ def put(env: LoHoRavensEnv, slot: int, x: float, y: float, z: float) -> None:
     env._settle()
 
 
-def test_what_was_hidden_is_told_of_when_it_is_uncovered() -> None:
+def test_captions_name_hidden_blocks_once_uncovered() -> None:
     env = field(*BODIES, onto=2)
     views = ("caption_objects", "caption_positions", "caption_change")
     told = env.look(views)
@@ -52,7 +52,7 @@ def test_what_was_hidden_is_told_of_when_it_is_uncovered() -> None:
     assert "green block is in the bottom right" in env.look(views)["caption_positions"]
 
 
-def test_what_is_in_a_bowl_or_on_a_block() -> None:
+def test_captions_of_blocks_in_a_bowl_or_on_a_block() -> None:
     env = field(*BODIES, onto=2)
     put(env, 0, -0.20, 0.20, 0.04)
     assert "red block is in the top right area, in the yellow bowl." in _positions(env)
@@ -94,7 +94,7 @@ def test_limits_follow_from_the_moves_that_are_needed() -> None:
 
 
 @pytest.mark.render
-def test_noise_on_what_is_shown_repeats() -> None:
+def test_observation_noise_is_reproducible() -> None:
     shown = []
     for noise in (Noise(), Noise(3.0, 3.0), Noise(3.0, 3.0)):
         env = field(

@@ -37,7 +37,7 @@ def shares(key: str, seed: int, split: str) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("key", UNDER)
-def test_nothing_is_seen_of_what_is_hidden(key: str) -> None:
+def test_hidden_blocks_are_not_visible(key: str) -> None:
     for seed, split in enumerate(4 * ("train", "val", "test")):
         for from_above, in_map in shares(key, seed, split):
             assert from_above <= 0.02 and in_map == 0.0
@@ -54,7 +54,7 @@ def test_drawn_towers_stay_as_they_are_laid(seed: int) -> None:
     env.close()
 
 
-def test_half_of_the_tops_of_the_outer_blocks_of_a_pyramid_is_seen() -> None:
+def test_half_of_the_tops_of_the_outer_blocks_of_a_pyramid_is_visible() -> None:
     for seed in range(3):
         (_, left), (_, middle), (_, right) = shares("hidden_in_pyramid", seed, "train")
         assert 0.4 <= left <= 0.65 and 0.4 <= right <= 0.65 and middle <= 0.15
@@ -97,7 +97,7 @@ def _blocks(bodies: tuple[Body | None, ...]) -> list[Body]:
     return [body for body in bodies if body and body.movable]
 
 
-def test_words_find_what_is_hidden_once_it_is_free() -> None:
+def test_hidden_blocks_are_found_in_words_once_uncovered() -> None:
     """Captions do not tell of it before."""
     pytest.importorskip("fcl")
     env = LoHoRavensEnv("hidden_under_block", obs_mode="none", render_backend="none")
@@ -125,7 +125,7 @@ def test_the_solver_takes_a_pyramid_apart_from_the_top() -> None:
 
 @pytest.mark.render
 @pytest.mark.parametrize("key", ["hidden_under_block", "hidden_in_three_layers"])
-def test_images_from_above_are_the_same_without_what_is_hidden(key: str) -> None:
+def test_hidden_blocks_do_not_change_images_from_above(key: str) -> None:
     env = LoHoRavensEnv(
         key, obs_mode="none", render_backend="cpu", cameras=("top", "map"), look="flat"
     )

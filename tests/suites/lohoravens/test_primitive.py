@@ -46,7 +46,7 @@ def test_a_tower_of_five_on_a_zone() -> None:
     np.testing.assert_allclose(env.proprioception()["qpos"], start, atol=0.02)
 
 
-def test_what_is_picked_turns_by_the_difference_of_the_turns() -> None:
+def test_a_picked_block_turns_by_the_difference_of_the_yaws() -> None:
     env = field(block("one", "red", *A), block("other", "blue", *B, BIG_M))
     assert turns(env)(*A, 0.4, -0.10, 0.0, 0.4 + pi / 6).code == "PLACED"
     w, _, _, z = env.world.body_pose[0, 0, 3:].tolist()
@@ -89,7 +89,7 @@ def test_into_a_bowl() -> None:
     assert np.hypot(x + 0.10, y - 0.10) < 0.01 and z - SMALL_M / 2 < 0.018
 
 
-def test_what_is_lost_on_the_way_is_dropped() -> None:
+def test_a_block_lost_on_the_way_is_dropped() -> None:
     env = field(block("one", "red", *A), block("other", "blue", *B), noise=Noise(drop=1.0))
     turn = turns(env)(*A, 0.0, -0.10, 0.0, 0.0)
     assert (turn.code, turn.ok) == ("DROPPED", False)

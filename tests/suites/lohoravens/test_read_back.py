@@ -129,7 +129,7 @@ def check(key: str, seeds: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_finished_sentence_says_the_leaves(key: str) -> None:
+def test_a_parsed_sentence_gives_the_leaves(key: str) -> None:
     check(key, range(3))
 
 

@@ -100,7 +100,7 @@ def test_a_run_has_measures_tags_and_its_noise(tmp_path: Path) -> None:
     assert run.benchmark == 0
 
 
-def test_what_was_said_with_noise_is_scored_again_with_it(tmp_path: Path) -> None:
+def test_transcripts_with_noise_are_verified_with_noise(tmp_path: Path) -> None:
     more = ["--policy", "chat:oracle", "move_area", "--preset", "p40", "--interface"]
     evaluate(tmp_path / "run", *more, "pick_place_text")
     assert main(["reverify", str(tmp_path / "run")]) == 0
@@ -134,7 +134,7 @@ class PicksThenStops:
         return action if self.turns == 1 else TextAction(action, stop=True)
 
 
-def test_a_policy_of_numbers_says_that_it_is_done(tmp_path: Path) -> None:
+def test_a_numeric_policy_declares_the_end(tmp_path: Path) -> None:
     given = ["--policy", f"{__name__}:PicksThenStops", "--interface", "pick_place_pixels"]
     (result,) = evaluate(tmp_path, "pick_place_color", *given, "--stop", "declared")
     assert (result.cause, result.turns, result.error) == ("stopped", 1, "")

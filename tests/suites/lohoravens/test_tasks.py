@@ -88,7 +88,7 @@ def test_forty_disturbed_scenes_are_solved(key: str) -> None:
     assert sum(solved_from_anywhere(key, seed) for seed in range(40)) >= 39
 
 
-def test_the_solver_clears_what_is_in_the_way() -> None:
+def test_the_solver_clears_obstacles() -> None:
     """A block that is covered."""
     of = solved("stack_by_color", 3)
     world = TensorWorld.snapshot(of.scene.start)
@@ -99,7 +99,7 @@ def test_the_solver_clears_what_is_in_the_way() -> None:
     assert plan is not None and len(plan) == len(of.plan) + 1
 
 
-def test_steps_that_are_said_are_followed_in_their_order() -> None:
+def test_listed_steps_are_solved_in_order() -> None:
     for key in (k for k in KEYS if tasks()[k].family == "steps"):
         of = solved(key)
         followed = task(key).followed(stack_roles([of.scene.layout]))

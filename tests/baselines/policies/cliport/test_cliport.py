@@ -97,7 +97,7 @@ def test_a_turned_crop_is_turned_as_the_gripper_turns() -> None:
     assert np.unravel_index(int(crops[0, 9, 0].argmax()), (8, 8)) == (4, 7)
 
 
-def test_bad_data_are_told_in_one_line(tmp_path: Path) -> None:
+def test_bad_data_give_one_line(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     np.savez(path, map=np.zeros(1))
     with pytest.raises(ClevrSkillsError, match="holds no turns"):

@@ -62,7 +62,7 @@ def test_active_rows_are_true_on_every_frame(
     assert next(frames, None) is None
 
 
-def test_questions_are_answered_by_what_the_camera_sees(
+def test_answers_match_the_camera_image(
     rows: list[dict[str, Any]], in_order: list[Episode]
 ) -> None:
     frames, kinds = iter(rows), set()

@@ -65,7 +65,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize("task", [*tasks()])
-def test_every_leaf_is_said_by_a_command_that_means_it(task: str) -> None:
+def test_every_leaf_has_a_command_that_parses_to_it(task: str) -> None:
     env = started(task)
     used = {node.leaf for node in _nodes(env) if node.active and node.leaf is not None}
     for number, leaf in enumerate(env.goal.leaves()):
@@ -86,7 +86,7 @@ def _nodes(env: ClevrSkillsEnv) -> Any:
     return nodes(env.goal)
 
 
-def test_things_are_found_by_key_and_by_name(stack: ClevrSkillsEnv) -> None:
+def test_objects_are_found_by_key_and_by_name(stack: ClevrSkillsEnv) -> None:
     for key, body in bodies_of(stack).items():
         for phrase in (key, shown_name(stack, body), f"The {shown_name(stack, body, 1)}".upper()):
             leaf = read(f"Pick up {phrase}.", stack).leaf
@@ -150,7 +150,7 @@ def test_a_word_that_several_names_have_is_ambiguous() -> None:
     env.close()
 
 
-def test_a_stack_is_built_by_commands_and_told_as_text() -> None:
+def test_a_stack_is_built_by_commands_and_described_as_text() -> None:
     env = started("stack")
     first, second = [*bodies_of(env)][:2]
     steps = []
@@ -170,7 +170,7 @@ def test_a_stack_is_built_by_commands_and_told_as_text() -> None:
     env.close()
 
 
-def test_what_the_arm_can_not_do_is_told() -> None:
+def test_impossible_commands_have_a_code() -> None:
     env = started("stack")
     turn = SKILLS.begin(env).act("put object_0 at (3, 3)")
     assert not turn.ok and turn.code in ("FAILED", "UNREACHABLE")
@@ -212,7 +212,7 @@ def test_the_oracle_solves_in_words(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["throw", "stack_reversed", "novel_adjective_noun", "novel_noun"])
-def test_the_reader_solves_what_it_is_told(task: str) -> None:
+def test_the_reader_solves_tasks_from_the_text(task: str) -> None:
     env = started(task)
     rollout = Rollout(env, actuator=SKILLS.begin(env))
 
@@ -226,7 +226,7 @@ def test_the_reader_solves_what_it_is_told(task: str) -> None:
     env.close()
 
 
-def test_the_reader_says_what_it_does_not_know() -> None:
+def test_the_reader_reports_unknown_sentences() -> None:
     seen = "object_0: red cube at (0.1, 0.2)\nTurn 1. What do you do?"
     for task, match in (("Dance.", "no plan for: Dance"), ("", "no task")):
         said = [Message("system", (task and f"Task: {task}",)), Message("user", (seen,))]

@@ -80,7 +80,7 @@ RED = Phrase("red", "block")
         ),
     ],
 )
-def test_what_is_said(text: str, meant: tuple) -> None:
+def test_meaning_of_instructions(text: str, meant: tuple) -> None:
     assert parse(text) == parse(text.upper()) == Instruction(*meant)
 
 
@@ -184,7 +184,7 @@ def test_where_it_goes(env: LoHoRavensEnv) -> None:
     assert all(clear)
 
 
-def test_every_word_of_the_grammar_can_be_said() -> None:
+def test_every_word_of_the_grammar_is_parsed() -> None:
     generator = np.random.default_rng(0)
     said = [PICK_PLACE_TEXT.random(generator) for _ in range(300)]
     for text in (*said, *PICK_PLACE_TEXT.spec["examples"]):

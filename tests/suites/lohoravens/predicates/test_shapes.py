@@ -410,7 +410,7 @@ def test_credit_grows_with_each_block_in_its_place(name: str) -> None:
     assert credit[-2] == pytest.approx((count - 1 - loose) / (count - loose))
 
 
-def test_what_is_in_place_at_the_start_earns_nothing() -> None:
+def test_blocks_in_place_at_the_start_earn_nothing() -> None:
     kind = KINDS["circle of eight"]
     places = kind.correct(np.random.default_rng(0))
     places[3] += 0.06
@@ -419,7 +419,7 @@ def test_what_is_in_place_at_the_start_earns_nothing() -> None:
     assert goal.evaluate(world, goal.initial_state(world)).credit.tolist() == [0.0]
 
 
-def test_wrong_order_and_an_upside_down_letter_earn_what_is_right_of_them() -> None:
+def test_wrong_order_and_an_upside_down_letter_earn_partial_credit() -> None:
     """Of a W, the uprights and the middle are right: two blocks are missing."""
     for name, fault, most in (("line of sizes", "reversed", 0.2), ("letter M", "W", 0.7)):
         kind = KINDS[name]
@@ -430,7 +430,7 @@ def test_wrong_order_and_an_upside_down_letter_earn_what_is_right_of_them() -> N
 
 
 @pytest.mark.parametrize("name", ["line of sizes", "circle of six", "letter M", "rectangle of ten"])
-def test_what_is_held_moves_or_floats_does_not_count(name: str) -> None:
+def test_held_moving_or_floating_blocks_do_not_count(name: str) -> None:
     kind, body = KINDS[name], torch.tensor([2])
     places = kind.correct(np.random.default_rng(5))
     for spoil in ("held", "moving", "floating", "stacked"):

@@ -69,7 +69,7 @@ def written(messages: list[Message]) -> str:
 
 
 @pytest.mark.parametrize("preset", ["explicit", "implicit"])
-def test_what_is_told_is_as_it_was(preset: str) -> None:
+def test_prompts_equal_the_golden_files(preset: str) -> None:
     assert written(requests(preset)) == (GOLDEN / f"{preset}.txt").read_text(encoding="utf-8")
 
 
@@ -110,7 +110,7 @@ def test_options_of_the_prompt() -> None:
 
 
 @pytest.mark.parametrize("task", ["bowls_matching", "bowls_mismatching", "move_area"])
-def test_a_reader_behind_http_solves_what_it_is_told(task: str) -> None:
+def test_a_reader_behind_http_solves_tasks_from_the_text(task: str) -> None:
     """Where every instruction is carried out as it should."""
     env: Any = SUITE.make(EnvConfig(task, "test"))
     prompter = FieldPrompter({})
@@ -137,7 +137,7 @@ def test_a_reader_behind_http_solves_what_it_is_told(task: str) -> None:
     env.close()
 
 
-def test_the_reader_says_what_it_cannot_read() -> None:
+def test_the_reader_reports_unreadable_sentences() -> None:
     with pytest.raises(ClevrSkillsError, match="caption_positions"):
         reply([Message("user", ("Goal: Put the blocks into the bowls with matching colors.",))])
     with pytest.raises(ClevrSkillsError, match="knows no way"):
@@ -152,7 +152,7 @@ def test_the_reader_says_what_it_cannot_read() -> None:
 
 
 @pytest.mark.parametrize("task", ["stack_by_color", "bowls_mismatching", "pick_place_side"])
-def test_the_next_move_can_be_said_and_is_understood(task: str) -> None:
+def test_the_next_move_has_an_instruction_that_parses(task: str) -> None:
     env: Any = SUITE.make(EnvConfig(task, "test"))
     env.reset(options={"episode": SUITE.draw(task, "test", 0)})
     with torch.inference_mode():
