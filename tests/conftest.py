@@ -1,4 +1,4 @@
-"""What all tests share: software rendering without threads; no images without a renderer."""
+"""Settings of all tests: software rendering without threads; no images without a renderer."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""Command line: pages of help, refusals in one line, output that nobody reads."""
+"""Command line: help pages, errors in one line, closed output."""
 
 import json
 import os

@@ -156,7 +156,7 @@ def run_example(name: str, *arguments: object) -> None:
 def elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[tuple[Path, pytest.CaptureFixture[str]]]:
-    """A folder to write into, and what is printed."""
+    """A folder to write into, and the printed output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [])
     yield tmp_path, capsys

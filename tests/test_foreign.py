@@ -1,4 +1,4 @@
-"""A distribution of somebody else: its task, predicate, skill, objects, texture, camera, robot and
+"""A third-party distribution: its task, predicate, skill, objects, texture, camera, robot and
 policy are used by every command, with nothing of the package edited.
 """
 

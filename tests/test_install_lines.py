@@ -17,7 +17,7 @@ LINES = sorted({line for page in PAGES for line in _LINE.findall(page.read_text(
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in LINES if "--index-url" not in line])
 def test_versions_are_found(line: str) -> None:
-    """Beside what is installed here, so that little has to be downloaded."""
+    """With the packages installed here, so that little has to be downloaded."""
     words = shlex.split(line)
     if any("lerobot" in word for word in words) and sys.version_info < (3, 12):
         pytest.skip("LeRobot needs Python 3.12")

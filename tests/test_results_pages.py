@@ -1,4 +1,4 @@
-"""The tables and curves of the pages of results are made of what was measured."""
+"""Tables and curves of the results pages are made from measured runs."""
 
 from __future__ import annotations
 

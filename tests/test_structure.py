@@ -1,4 +1,4 @@
-"""Structure of the package: layers, circles, sizes of rooms, what an import brings along."""
+"""Structure of the package: layers, cycles, sizes of packages, side effects of imports."""
 
 import ast
 import re

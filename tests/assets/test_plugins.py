@@ -30,7 +30,7 @@ def hollow() -> Solid:
 
 
 def ghost() -> Solid:
-    """What is seen is larger than what collides."""
+    """The visual shape is larger than the collision shape."""
     return Solid(box(90, 90, 30).patches, box(60, 60, 30).parts)
 
 
@@ -53,7 +53,7 @@ def too_small(size_px: int) -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def added(monkeypatch):
-    """Lets a distribution add things that are defined here."""
+    """Lets a distribution add plugins that are defined here."""
     caches = (plugins.other_object, texture, _build, mesh_files.read)
 
     def add(kind="objects", package=__name__, **things):

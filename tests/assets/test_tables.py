@@ -1,4 +1,4 @@
-"""Tables in TOML files: what is not as it should be is named in one line."""
+"""Tables in TOML files: faults are named in one line."""
 
 import pytest
 

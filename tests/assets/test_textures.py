@@ -1,4 +1,4 @@
-"""Textures must tile without a visible seam and be told apart at a glance."""
+"""Textures must tile without a visible seam and be easy to distinguish."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -108,7 +108,7 @@ def lab(light: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def rendered() -> Mapping[str, np.ndarray]:
-    """Mean color, in CIELAB, of a plate with each texture on the table, seen from above."""
+    """Mean color, in CIELAB, of a plate with each texture on the table, from above."""
     scene = OffscreenScene("soft", render_device())
     camera = scene.add_camera("camera", 64, 64, 2 * np.arctan(0.1))
     camera.entity.set_pose(looking_at((-1e-3, 0.0, 1.0), (0.0, 0.0, 0.0)))

@@ -1,4 +1,4 @@
-"""Interfaces: shapes, numbers and range of answers; what a policy says of its actions."""
+"""Interfaces: shapes, numbers and range of answers; declared action specs."""
 
 from copy import deepcopy
 from typing import Any

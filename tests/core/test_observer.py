@@ -1,4 +1,4 @@
-"""What policies are shown."""
+"""Observations of policies."""
 
 from collections.abc import Mapping
 
@@ -139,6 +139,6 @@ def test_words_alone() -> None:
 
 
 def test_tasks_without_text_prompts_are_among_those_the_paper_leaves_out() -> None:
-    """Follow-order tasks can be said here; the paper leaves them out all the same."""
+    """Follow-order tasks have text prompts here; the paper leaves them out."""
     unsaid = {key for key in tasks() if in_words(draw_scene(task(key), 0, "test").prompt) is None}
     assert unsaid == set(KEYSTEP_TASKS) - {"follow_order", "follow_order_restore"}

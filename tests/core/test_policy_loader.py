@@ -1,4 +1,4 @@
-"""What policies declare, and what is refused of it."""
+"""Declarations of policies, and invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of what other distributions add: found without an import, own names first."""
+"""Registry of plugins of other distributions: found without an import, own names first."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""croissant.json: what it says, and that mlcroissant reads the dataset by it."""
+"""croissant.json: its fields, and the dataset as read by mlcroissant."""
 
 import json
 import os

@@ -71,7 +71,7 @@ def test_header_of_something_else(tmp_path: Path) -> None:
 
 
 def test_two_writers_may_start_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One looks whether there is a header just before the other one writes it."""
+    """One checks for a header just before the other one writes it."""
     exists = Path.exists
     HEADER.open(tmp_path)
     monkeypatch.setattr(Path, "exists", lambda p: p.name != "dataset.json" and exists(p))

@@ -88,7 +88,7 @@ def test_labels_of_an_episode(tmp_path: Path) -> None:
 
 
 def test_a_grasp_that_fails_is_labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The vacuum fails at first: what was done until the arm tried again came to nothing."""
+    """The vacuum fails at first: the steps until the retry are marked as failed."""
     take, blocked = Vacuum.take, [True]
 
     def take_late(self: Vacuum, body: int, cups: int, distance_m: float) -> None:

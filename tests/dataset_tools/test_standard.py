@@ -1,4 +1,4 @@
-"""Standard datasets: made by one option, compared with what is published."""
+"""Standard datasets: made by one option, compared with published digests."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ SIZE = 4
 
 
 class StandardSource(FakeSource):
-    """A suite whose second seed fails; what is published of it is in a file."""
+    """A suite whose second seed fails, and the file of its published digests."""
 
     def __init__(self, file: Path) -> None:
         super().__init__({1: "fail"})

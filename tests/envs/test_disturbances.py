@@ -21,7 +21,7 @@ def scene(held=-1):
 
 
 def run(disturbances, steps=6, simulation=None, holding=False):
-    """What is carried out in place of actions whose every motion is their number, vacuum on."""
+    """Executed actions in place of actions whose every motion is their number, vacuum on."""
     disturber = DisturbanceInjector(disturbances, simulation or scene())
     actions = [np.array([*[k / 10] * 6, 1.0]) for k in range(steps)]
     return [disturber(action, k, holding) for k, action in enumerate(actions)]
@@ -41,7 +41,7 @@ def test_a_lost_step_keeps_the_vacuum():
 
 
 def test_late_actions_come_later_for_a_while():
-    """What is on its way when they begin to be late was carried out before."""
+    """Actions before the delay begins are executed in time."""
     assert moves(run([Disturbance("delay", 2, steps=3, by=2)])) == [0.0, 0.1, 0.0, 0.0, 0.2, 0.5]
 
 

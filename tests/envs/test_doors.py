@@ -77,7 +77,7 @@ def env(door: Door) -> Iterator[Any]:
 
 
 def plain(told: Any) -> Any:
-    """What is told, with arrays in place of tensors."""
+    """The infos, with arrays in place of tensors."""
     if isinstance(told, dict):
         return {name: plain(value) for name, value in told.items()}
     if isinstance(told, list | tuple):

@@ -634,7 +634,7 @@ def test_after_restoring_the_episode_goes_on_as_before(place):
 
 
 def test_what_holds_is_known_again_after_restoring(sort):
-    """Whoever looks at the outcome then, as the oracle does, must see the restored world."""
+    """The outcome afterwards, as read by the oracle, is that of the restored world."""
     sort.reset(seed=0)
     inner = base(sort)
     sort.step(act())

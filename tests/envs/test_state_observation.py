@@ -130,7 +130,7 @@ def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
 
 
 def test_where_the_end_effector_is_to_be(envs):
-    """What is told is the way: going it ends at the goal."""
+    """The observation has the remaining path: following it ends at the goal."""
     env = envs("match_pose")
     env.reset(seed=4)
     simulation, told = base(env), entries(env)

@@ -1,4 +1,4 @@
-"""Policies that would crash where they fail, and laboratories whose machines do."""
+"""Policies that crash to avoid failures, and machines that crash."""
 
 from __future__ import annotations
 

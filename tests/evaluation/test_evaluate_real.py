@@ -105,7 +105,7 @@ def test_the_same_with_pictures_and_videos(tmp_path: Path, episodes: Path) -> No
 
 @pytest.mark.slow
 def test_words_alone(tmp_path: Path, episodes: Path) -> None:
-    """``follow_order`` can be said; it is left out of its level, but not if it is named."""
+    """``follow_order`` has a text prompt; it is left out of its level, but not if it is named."""
     args = args_for(tmp_path / "named", "fake_policies:Listener", episodes)
     args.tasks = ("pick", "follow_order")
     args.episodes = 1

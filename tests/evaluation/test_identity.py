@@ -1,4 +1,4 @@
-"""What a run knows its policy by, and what a policy knows of its run."""
+"""Identity of a policy in a run, and information on the run in a policy."""
 
 import os
 import shutil

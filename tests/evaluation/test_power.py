@@ -1,4 +1,4 @@
-"""How many episodes: against formulas, against simulations."""
+"""Numbers of episodes, against formulas and simulations."""
 
 import json
 from collections.abc import Callable

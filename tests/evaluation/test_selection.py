@@ -1,4 +1,4 @@
-"""Which tasks an evaluation by other software is about."""
+"""Tasks selected by other software."""
 
 import pytest
 

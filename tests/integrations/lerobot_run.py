@@ -31,7 +31,7 @@ HUB = Path(__file__).parents[2] / "integrations" / "envhub" / "env.py"
 
 
 class Player(PreTrainedPolicy):
-    """Plays actions in the first environment, does nothing in the others, notes what is asked."""
+    """Plays actions in the first environment, does nothing in the others, records requests."""
 
     config_class = PreTrainedConfig
     name = "player"

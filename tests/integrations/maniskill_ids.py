@@ -32,7 +32,7 @@ SIZE_PX = 128
 
 
 def leaves(value):
-    """Yield what is in nested dicts."""
+    """Yield the values of nested dicts."""
     for part in value.values() if isinstance(value, dict) else ():
         yield from leaves(part)
     if not isinstance(value, dict):
@@ -40,7 +40,7 @@ def leaves(value):
 
 
 def assert_isinstance(value, types):
-    """Check what is in nested dicts."""
+    """Check the values of nested dicts."""
     types = tuple(types) if isinstance(types, list) else types
     assert all(isinstance(leaf, types) for leaf in leaves(value)), value
 

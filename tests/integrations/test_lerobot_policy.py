@@ -1,4 +1,4 @@
-"""What can be said of a checkpoint of LeRobot without LeRobot."""
+"""Checkpoints of LeRobot, as far as they are read without LeRobot."""
 
 import importlib.util
 import json

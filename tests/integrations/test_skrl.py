@@ -58,7 +58,7 @@ class Value(DeterministicMixin, Model):
 
 
 class Learner(FinalObservations, PPO):
-    """PPO that keeps what it was told."""
+    """PPO that records its transitions."""
 
     def __init__(self, **kwargs) -> None:
         super().__init__(**kwargs)

@@ -1,4 +1,4 @@
-"""What our benchmark says of itself to vla-eval, or why it refuses parameters, as JSON.
+"""Metadata of our benchmark in vla-eval, or why it refuses parameters, as JSON.
 
 Usage: vla_eval_probe.py PARAMETERS..., each JSON, with vla_eval on PYTHONPATH.
 """

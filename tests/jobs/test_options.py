@@ -1,4 +1,4 @@
-"""Options of dataclasses: types, groups, defaults and what is refused."""
+"""Options of dataclasses: types, groups, defaults and bad input."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

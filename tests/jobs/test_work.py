@@ -1,4 +1,4 @@
-"""The work loop: what becomes of jobs whose workers die."""
+"""The work loop: jobs whose workers die."""
 
 from collections import Counter
 from typing import Any

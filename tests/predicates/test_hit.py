@@ -296,7 +296,7 @@ def test_progress_shows_the_way_from_far_off():
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
 def test_letting_go_is_worth_something_the_more_the_better_it_is_aimed(share):
-    """What was 0.35 of the way while it is held is 0.65 of it as soon as it flies."""
+    """Progress 0.35 while it is held is 0.65 as soon as it flies."""
 
     def release(world):
         swing(world, share)

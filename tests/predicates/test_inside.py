@@ -1,4 +1,4 @@
-"""Inside: on top, and seen from above within the outline."""
+"""Inside: on top, and within the outline from above."""
 
 from math import pi
 

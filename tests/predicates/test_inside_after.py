@@ -11,7 +11,7 @@ FIRST_OUT, FIRST_IN = (0.0, -0.4, 0.0), (-0.05, -0.05, 0.01)
 
 
 def follow(*steps, criteria="paper"):
-    """What is said at each step of where the object and the first one are."""
+    """Outcomes step by step, for positions of the object and the first one."""
     world = make_world(
         [CUBE, TWIN, AREA], [pose(CUBE, *OUT[:2]), pose(TWIN, *FIRST_OUT[:2]), pose(AREA, 0, 0)]
     )

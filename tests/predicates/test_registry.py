@@ -1,4 +1,4 @@
-"""The faces that every kind of predicate has: holds, how close, says, looks; and its JSON form."""
+"""Members of every predicate: truth, progress, sentence, realization, JSON form."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""SetDown: what rests on the other body counts, unless it was thrown there."""
+"""SetDown: a body resting on the other one counts, unless it was thrown there."""
 
 import pytest
 import torch

@@ -181,7 +181,7 @@ def test_missing_bodies_do_not_count():
 
 
 def test_as_a_later_part_it_starts_when_its_turn_comes():
-    """What was held while it was stacked does not count, what is held afterwards does."""
+    """Holding a body before the stack is built does not count, holding it afterwards does."""
     stacked = OnTop(torch.tensor([2]), torch.tensor([1]))
     tree = Order((stacked, goal()))
     poses = stack().body_pose.clone()

@@ -1,4 +1,4 @@
-"""Touched, touched and pushed, touched and toppled: what counts as each."""
+"""Touched, touched and pushed, touched and toppled: conditions of each."""
 
 from math import exp, pi, radians
 

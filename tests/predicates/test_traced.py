@@ -1,4 +1,4 @@
-"""The tool center point at a body that is only seen."""
+"""The tool center point at a body without collisions."""
 
 import pytest
 import torch

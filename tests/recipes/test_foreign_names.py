@@ -80,7 +80,7 @@ def test_names_of_openpi_are_those_of_exports_and_clients():
 
 @contextmanager
 def server(answer):
-    """A server that answers as OpenVLA-OFT's does to what is encoded twice; its address."""
+    """Address of a server that answers doubly encoded requests as OpenVLA-OFT's does."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):  # noqa: N802

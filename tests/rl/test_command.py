@@ -1,4 +1,4 @@
-"""``clevrskills rl``: bad arguments, interruptions, what lies in the folder."""
+"""``clevrskills rl``: bad arguments, interruptions, files of the folder."""
 
 from __future__ import annotations
 

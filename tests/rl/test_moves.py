@@ -1,4 +1,4 @@
-"""PPO on moves of a board: what can't be done is never chosen, and what is learned is evaluated."""
+"""PPO on moves of a board: illegal moves are never chosen, trained agents are evaluated."""
 
 from __future__ import annotations
 

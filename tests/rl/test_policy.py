@@ -1,4 +1,4 @@
-"""What was learned acts in the evaluation as it learned, on real tasks."""
+"""Trained agents act in the evaluation as in training, on real tasks."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Config = Mapping[str, tuple[list[str], list[int]]]
 
 
 class Server:
-    """Answers requests until it is told to end.
+    """Answers requests until it is stopped.
 
     Args:
         version: ``N1.6`` or ``N1.7``.

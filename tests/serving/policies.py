@@ -1,4 +1,4 @@
-"""Policies for the tests; servers run in a thread, so what they saw can be looked at."""
+"""Policies for the tests; servers run in a thread, so that tests can read their inputs."""
 
 from __future__ import annotations
 

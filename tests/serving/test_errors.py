@@ -1,4 +1,4 @@
-"""Servers that die, hang or talk nonsense: one line that names the server, and how it goes on."""
+"""Servers that die, hang or send malformed messages: one line that names the server."""
 
 import contextlib
 import re

@@ -71,7 +71,7 @@ def test_the_same_results(
 
 @pytest.fixture
 def relay(dialect: str) -> Iterator[Relay]:
-    """To a server with a policy that looks out for stones."""
+    """Address of a server with a policy that observes obstacles."""
     with serving_source(PolicySource(f"{HERE}:Stumbling"), dialect) as url:
         with relayed(url) as relay:
             yield relay

@@ -22,7 +22,7 @@ IMAGE = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
 
 
 class Echo:
-    """Answers as it is told."""
+    """Answers as configured."""
 
     privileged = False
 

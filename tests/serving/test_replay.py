@@ -1,4 +1,4 @@
-"""Recorded actions behind a server: what is known to solve, through any wire."""
+"""Recorded actions behind a server: known solutions in both dialects."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Places to put things down: stable, free, and inside where that is asked for."""
+"""Placements: stable, free, and inside where that is required."""
 
 from math import pi
 

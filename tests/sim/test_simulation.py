@@ -1,4 +1,4 @@
-"""The world that reads a simulation: contacts, weights, poses; and moving things in it."""
+"""World of a simulation: contacts, weights, poses, and moving bodies."""
 
 import numpy as np
 import pytest

@@ -61,7 +61,7 @@ def test_solids_of_shapes():
 
 
 def test_points_cover_the_upper_and_lower_side():
-    """So that an area's middle, far from its corners, notices what is near."""
+    """So that the middle of an area, far from its corners, is included."""
     world = single((AREA, pose(AREA, 0.0, 0.0)))
     points = world.world_points(index(world, 0))[0]
     for z in (0.0, 0.01):

@@ -1,4 +1,4 @@
-"""Run-ups and flights: where what is let go comes down, and what the arm is asked for."""
+"""Run-ups and flights: where released objects land, and the commands of the arm."""
 
 import numpy as np
 import pytest

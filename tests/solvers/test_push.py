@@ -1,4 +1,4 @@
-"""Pushing, touching and toppling: ways around what is in the way, and skills that end."""
+"""Pushing, touching and toppling: paths around obstacles, and skills that end."""
 
 import numpy as np
 import pytest

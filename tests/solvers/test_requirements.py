@@ -14,7 +14,7 @@ from clevrskills.solvers.requirements import PLANNERS, require_oracle, require_p
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Fakes what is installed; gives a function (version of numpy, modules that are absent)."""
+    """Fakes installed packages; gives a function (version of numpy, absent modules)."""
 
     find_spec = importlib.util.find_spec
 

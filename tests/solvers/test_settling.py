@@ -1,4 +1,4 @@
-"""On which side things come to rest."""
+"""Sides on which objects come to rest."""
 
 from math import pi
 

@@ -133,7 +133,7 @@ def test_the_oracle_solves_it_and_nobody_else_does_by_accident(
 
 
 class Reader:
-    """Reads what it is told: plugs in what has no power."""
+    """Reads the feedback: plugs in lamps without power."""
 
     def reset(self, prompt) -> None:
         self.wanted = prompt.text.removeprefix("Switch on: ").split(", ")
@@ -226,7 +226,7 @@ def test_measures_tags_and_refusals_are_reported(
 
 
 class Looker:
-    """Looks at the lamps."""
+    """Observes the lamps."""
 
     def reset(self, prompt) -> None:
         """An episode begins."""

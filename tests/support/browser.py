@@ -162,7 +162,7 @@ class Browser:
         self.ask("Emulation.setEmulatedMedia", features=[feature])
 
     def screenshot(self, path: Path, whole: bool = False) -> None:
-        """Save what is shown, or the whole page, as a PNG."""
+        """Save the visible part, or the whole page, as a PNG."""
         data = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
         path.write_bytes(base64.b64decode(data))
 

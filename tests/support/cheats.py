@@ -107,7 +107,7 @@ class Trial:
         return self.by(z=height_m)
 
     def behind(self, body: int, way: np.ndarray, gap_m: float = 0.03, z: float = 0.0) -> Trial:
-        """Go to behind a body, seen along a direction (2,), the cups at a height over the table."""
+        """Move behind a body along a direction (2,), the cups at a height over the table."""
         x, y = self.xy(body) - way * (self.reach(body) + 0.05 + gap_m)
         self.upright().to(x, y, SAFE_M)
         return self.to(x, y, self.arm.cup_tip_z_m + max(z, 0.012))
@@ -120,7 +120,7 @@ class Trial:
         return self.do(pick(self.arm, body))
 
     def put(self, xy, turn_deg: float = 0.0, on: int | None = None, hold: bool = False) -> Trial:
-        """Put what is held at a place of the table, or of what is on it, turned by an angle."""
+        """Put the held body at a place on the table, or on another body, turned by an angle."""
         body, half = self.arm.held, np.radians(turn_deg) / 2
         turn = Pose(q=[np.cos(half), 0, 0, np.sin(half)])
         pose = on_table(self.arm, body, np.asarray(xy), (turn * Pose(q=self.pose(body).q)).q)

@@ -40,7 +40,7 @@ def act(x=0.0, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0), on=False) -> np.ndarray:
 
 
 def stay(env: GymnasiumEnv, steps: int, on: bool | None = None) -> dict:
-    """Keep still, holding what is held unless told otherwise; returns the last info."""
+    """Keep still with the vacuum on by default; return the last info."""
     held = int(base(env).world.held[0]) >= 0
     info: dict = {}
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""Runs of ``evaluate`` that never happened: result files with chosen numbers."""
+"""Fabricated runs of ``evaluate``: result files with chosen numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripted failures of every kind, for tests of what tells them."""
+"""Scripted failures of every kind, for tests of failure events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ def _dropped(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
 
 
 def set_down(env: GymnasiumEnv, on: int, height_m: float = 0.004) -> str:
-    """Let what is held go so far above another body; gives its name."""
+    """Release the held body at a height above another body; return its name."""
     world = base(env).world
     held, lower = int(world.held[0]), torch.tensor([on])
     hangs = float(world.end_effector_pose[0, 2] - world.bottom(torch.tensor([held])))

@@ -1,4 +1,4 @@
-"""Policies that carry out commands, badly."""
+"""Policies that execute commands, badly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Restless:
 
 
 class Attentive:
-    """Keeps what it is told and shown, several at once; it does not move."""
+    """Records prompts and observations, several at once; it does not move."""
 
     concurrency = "batched"
     observation = ObservationOptions(cameras=("hand_camera",), size_px=32, history=2, look="flat")

@@ -1,4 +1,4 @@
-"""Policies for the fake suite; what they do depends on what they see and on their seed."""
+"""Policies for the fake suite; actions depend on observations and the seed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEES = ObservationOptions(cameras=())
 
 
 def towards(observation: Mapping[str, Any], generator: np.random.Generator) -> np.ndarray:
-    """Towards the target, not straight, led astray by what was felt: fails in some episodes."""
+    """Moves towards the target, with an error from its proprioception: fails in some episodes."""
     felt = observation["proprioception"]
     action = np.zeros(7, np.float32)
     action[:2] = np.clip(felt["offset"] / 0.1, -0.6, 0.6) + 0.3 * generator.normal(size=2)
@@ -231,7 +231,7 @@ class Unlucky(Wanderer):
 
 
 class Peeker(Wanderer):
-    """Looks for the environment in the frames that called it, and goes straight to its target."""
+    """Searches the calling frames for the environment, and goes straight to its target."""
 
     def act(self, observation: Mapping[str, Any]) -> np.ndarray:
         action, frame = np.zeros(7, np.float32), sys._getframe()
@@ -283,7 +283,7 @@ class Listener:
 
 
 class Onlooker(Wanderer):
-    """Looks at images, the last three."""
+    """Observes the last three images."""
 
     observation = ObservationOptions(cameras=("hand_camera",), history=3, size_px=8)
 

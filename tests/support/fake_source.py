@@ -200,7 +200,7 @@ class FakeEnv(RecordableEnv):
 
 
 class FakeOracle:
-    """Goes straight to the targets, unless its seed is told otherwise."""
+    """Goes straight to the targets, unless its seed is to fail."""
 
     def __init__(self, env: FakeEnv, trouble: Mapping[int, str], delay_s: float) -> None:
         self.env, self.trouble, self.delay_s = env, trouble, delay_s
@@ -249,7 +249,7 @@ class FakeOracle:
 
 
 class FakeFilm:
-    """Looks down on the plane; the point is white, targets are red and blue, a repainted one gold.
+    """Image of the plane from above: a white point, red and blue targets, gold if repainted.
 
     The point, 0.28 m wide, is what counts as the robot and hides the targets.
     """

@@ -47,7 +47,7 @@ WHAT = (
     rf"(?: in the (?P<area>(?:top|bottom) (?:left|right)) area)?"
     rf"(?: (?P<side>{SIDE}) the (?P<mark>{E}))?"
 )
-"""Words for blocks that are told from others."""
+"""Words that distinguish blocks."""
 STACKED = (
     r"\b(?:stack\w*|tower\w*|pile[sd]?|piling|column\w*|heap\w*|"
     r"stand on each other|"
@@ -100,7 +100,7 @@ IDIOMS = (
     r"\bone (?:\w+ )?after the other|from block to block|all over the table|is missing",
     r"\bfirst(?= pick|,? find| count)|\blower it\b|it does not matter\b",
 )
-"""Words that add nothing to what is asked for."""
+"""Words that add nothing to the goal."""
 
 Leaf = tuple[object, ...]
 Meaning = Callable[["Field"], "frozenset[Leaf] | None"]
@@ -224,7 +224,7 @@ class Words:
         return found.pop() if len(found) == 1 else ""
 
     def agrees(self) -> int:
-        """Return 1 if colors are to be the same, -1 if they are to differ, 0 if nothing is said."""
+        """Return 1 if colors are to be the same, -1 if they are to differ, 0 if unstated."""
         said, parts = set(), re.split(r"([.;:,?]| but | so )", self.text)
         for k, part in enumerate(parts):
             clause = Words(part)

@@ -1,4 +1,4 @@
-"""Code of other distributions in the test process, of which nothing is left behind."""
+"""Code of other distributions in the test process, removed afterwards."""
 
 import contextlib
 import sys

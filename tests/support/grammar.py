@@ -62,7 +62,7 @@ ACTS = {
     "area": r"areas?",
 }
 FREE = ("then", "first", "finally", "afterwards")
-"""What says that things come in the order in which they are named."""
+"""Words for the order in which objects are named."""
 DEFINITIONS = (
     *("this one, O, is an? W", "this one, O, an? W", "this is an? W: O", "an? W: O", "O = W"),
     *("i call O an? W", "O is called an? W", "O is known as an? W", "the word for O is W"),
@@ -73,7 +73,7 @@ DEFINITIONS = (
     *("O is an? W", "O as an? W", "O, an? W", "O an? W"),
     *("W for O", "W to O", "O for W", "W is O", "W: O", "O: W", "O, W"),
 )
-"""How a new noun W is told: a thing of the shape of O."""
+"""Definitions of a new noun W: an object of the shape of O."""
 # In idioms, A and B are bodies that are meant, O is any body, L a list of them, R a turn.
 IDIOMS: Sequence[tuple[str, str]] = (
     # what no sentence says
@@ -428,7 +428,7 @@ class Grammar:
         self.named = re.compile(rf"(?<![\w<-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
 
     def tokens(self, text: str) -> str:
-        """Return a sentence with tokens for what is in the scene."""
+        """Return a sentence with tokens for the objects of the scene."""
         text = text.lower()
         text = self.named.sub(lambda m: self.names[m[0]], text)
         text = re.sub(r"the scene at key-step (\d+)", r"<k\1>", text)
@@ -487,7 +487,7 @@ class Grammar:
         return text
 
     def _in_turn(self, text: str) -> str:
-        """Return what is meant by "the first" and "the one", in the order of the examples."""
+        """Return the meanings of "the first" and "the one", in the order of the examples."""
         if not re.search(
             r"pick up the first and put it on the second\.$|and then put the one on the other\.$",
             text,
@@ -631,7 +631,7 @@ class Grammar:
         return min(along, key=lambda k: float(np.hypot(*along[k])), default="")
 
     def _visits(self, found: Reading) -> list[tuple[object, ...]]:
-        """Return the stops of what is carried: what is said to be, or is named first."""
+        """Return the stops of the carried object: the stated one, or the one named first."""
         keys = list(dict.fromkeys(re.findall(O, found.text)))
         if not keys:
             return []
@@ -672,7 +672,7 @@ class Grammar:
         return [("on", a, b) for b, a in zip(order, order[1:], strict=False)]
 
     def _thrown(self, found: Reading) -> list[tuple[object, ...]]:
-        """Return what is thrown at what."""
+        """Return the thrown object and its target."""
         keys = list(dict.fromkeys(found.named))
         thrown = {*re.findall(rf"(?:throw(?:ing)?(?: of)?|toss|fling|with|hold) ({O})", found.text)}
         thrown |= {*re.findall(rf"({O})[^<]* hits? {O}", found.text)}

@@ -32,7 +32,7 @@ WORDS: Mapping[str, str] = {
 NOT_SO = re.compile(
     r"the (?:stove|microwave) is not needed today|do not (?:cut|boil)", re.IGNORECASE
 )
-"""What a sentence says of what is not to be done."""
+"""Negations in a sentence."""
 MEALS: Mapping[
     str, tuple[str, str]
 ] = {  # the words that a sentence has, and those that it may have
@@ -54,7 +54,7 @@ LISTS: Mapping[str, tuple[str, str]] = {
 """The same of sentences with a list of objects."""
 
 Meaning = tuple[str, tuple[str, ...], str]
-"""Family, the types that are listed, and what is sliced."""
+"""Family, the listed types, and the sliced type."""
 
 
 def read(text: str, kinds: Mapping[str, Sequence[str]]) -> Meaning | None:

@@ -1,4 +1,4 @@
-"""What the tests of all policies share."""
+"""Helpers of the tests of all policies."""
 
 from __future__ import annotations
 

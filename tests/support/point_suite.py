@@ -1,4 +1,4 @@
-"""The fake suite of the evaluation's tests, where the robot feels what the demonstrations tell."""
+"""The fake suite of the evaluation's tests, with proprioception as in the demonstrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of ``generate`` and what they must have left."""
+"""Runs of ``generate`` and their expected files."""
 
 from __future__ import annotations
 

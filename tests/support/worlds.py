@@ -1,4 +1,4 @@
-"""Worlds of plain tensors that tests share: what is where, without a simulator."""
+"""Worlds of plain tensors that tests share, without a simulator."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ PLACES_M = (
     *((-0.30, -0.10), (-0.30, 0.0), (-0.30, 0.10)),
     *((-0.10, -0.22), (-0.04, 0.14), (-0.30, 0.24)),
 )
-"""Where the things of :func:`tabletop` stand, give or take 5 mm; no two touch."""
+"""Positions of the objects of :func:`tabletop`, within 5 mm; no two touch."""
 
 
 def pose(
@@ -61,7 +61,7 @@ def make_world(
     poses: Sequence[Tensor | None],
     end_effector_pose: Tensor | None = None,
 ) -> TensorWorld:
-    """One environment with things at poses (7,); ``None`` is an empty slot."""
+    """One environment with objects at poses (7,); ``None`` is an empty slot."""
     shapes = [[thing.geometry if thing else None for thing in things]]
     static = [[bool(thing and thing.static) for thing in things]]
     keys = [thing.key if thing else f"empty_{k}" for k, thing in enumerate(things)]

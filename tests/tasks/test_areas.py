@@ -10,7 +10,7 @@ from clevrskills.tasks.layout import ROOMY
 from clevrskills.tasks.sorting import AREA_SIZE_M
 
 OBJECT_RADIUS_M = 0.057
-"""Of a disc about as large as what is sorted."""
+"""Of a disc about as large as a sorted object."""
 STEP_M = 0.002
 
 

@@ -1,4 +1,4 @@
-"""The task balance: blocks that can be balanced, seen, and of one looks."""
+"""Task ``balance``: blocks that can be balanced, are visible and have one appearance."""
 
 import numpy as np
 import pytest

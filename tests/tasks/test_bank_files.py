@@ -1,4 +1,4 @@
-"""Files of banks: keys are those of tasks; what is not as it should be is named in one line."""
+"""Files of banks: keys are those of tasks; faults are named in one line."""
 
 import re
 

@@ -231,7 +231,7 @@ def test_every_seed_has_the_same_number_of_templates(key, split):
 
 
 def test_prompts_name_bodies_that_cannot_be_mistaken(key, split):
-    """No other body of its kind has the name, or the texture where only that is told."""
+    """No other body of its kind has the name, or the texture where only that is named."""
     for drawn in scenes(key, split):
         bodies = [body for body in drawn.layout.bodies if body]
         for template in task(key).prompts(drawn.layout):

@@ -1,4 +1,4 @@
-"""Reader of wordings: from the seen ones it learns which task is asked for, held-out ones too."""
+"""Reader of wordings: trained on seen ones, it names the task of held-out ones."""
 
 import re
 from collections import Counter

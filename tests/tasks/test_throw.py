@@ -1,4 +1,4 @@
-"""Tasks of throwing: what is out of reach, what counts as a throw, and that it can be done."""
+"""Throwing tasks: targets out of reach, throws that count, solvability."""
 
 import numpy as np
 import pytest

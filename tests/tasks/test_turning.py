@@ -1,4 +1,4 @@
-"""Tasks in which objects are turned or swapped: what their goals ask for, what is no success."""
+"""Tasks in which objects are turned or swapped: their goals, and states that are no success."""
 
 from math import radians
 

@@ -400,7 +400,7 @@ def begun(network: ControllerNetwork, wanted: Command, effector: np.ndarray) -> 
 
 
 def follow(controller: Controller, effector: np.ndarray, steps: int) -> np.ndarray:
-    """Return poses (steps, 7) of an arm that does what it is told."""
+    """Return poses (steps, 7) of an arm that follows the actions."""
     way = []
     for _ in range(steps):
         action = controller.act(effector, False)[0]
@@ -539,7 +539,7 @@ def test_slots_do_not_know_of_each_other() -> None:
 
 
 def test_the_only_state_input_is_whether_something_is_held() -> None:
-    """What is seen is the same whatever the pose of the arm."""
+    """The image is the same for any pose of the arm."""
     policy = make_policy()
     one, other = observe(0), observe(0)
     other["proprioception"]["ee_pose"] = pose(-0.4, 0.1).astype(np.float32)

@@ -45,7 +45,7 @@ def seen(policy: JAT, seed: int, steps: range) -> Tensor:
 
 
 def window(policy: JAT, done: dict[int, list[np.ndarray]], steps: range) -> Batch:
-    """What was seen and done in episodes, by seed, at some steps."""
+    """Observations and actions of episodes, by seed, at some steps."""
     prompts = [encode(prompt(s, words=s), policy.tokenizer, policy.config.image_size) for s in done]
     images = torch.stack([seen(policy, seed, steps) for seed in done])
     mask = torch.ones(images.shape[:2], dtype=torch.bool)

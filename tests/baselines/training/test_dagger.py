@@ -1,4 +1,4 @@
-"""Policy and oracle in turns, and training on what came of it."""
+"""DAgger: policy and oracle in turns, and training on their episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clevrskills train``: what is learned, what is kept, and that it goes on as if undisturbed."""
+"""``clevrskills train``: losses, files, and exact continuation."""
 
 from __future__ import annotations
 

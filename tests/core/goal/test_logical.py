@@ -167,7 +167,7 @@ class ByHand:
 
 
 def test_order_over_time():
-    """Random levels over 12 looks, for every mask many times."""
+    """Random levels over 12 evaluations, for every mask many times."""
     generator = torch.Generator().manual_seed(0)
     mask = torch.tensor(masks(3)).repeat(40, 1)
     goal, by_hand = Order(LEAVES, mask), [ByHand(m) for m in mask.tolist()]
@@ -469,7 +469,7 @@ def test_a_strict_order_in_turn_holds_as_any_order(rows):
 
 @pytest.mark.parametrize(("wrong", "behind"), [((SECOND,), 0), ((THIRD,), 0), ((FIRST, THIRD), 1)])
 def test_a_visit_before_its_turn_ends_a_strict_order(wrong, behind):
-    """What is behind still counts, nothing after does."""
+    """Earlier steps still count, later ones do not."""
     goal = strict()
     for outcome in walk(goal, *wrong, FIRST, SECOND, THIRD)[len(wrong) - 1 :]:
         assert not outcome.holds

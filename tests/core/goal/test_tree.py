@@ -52,7 +52,7 @@ def world_of(bits: str) -> TensorWorld:
 
 
 def after(goal: Predicate, *history: str) -> Outcome:
-    """What a goal says after the bits were seen one after the other."""
+    """Outcome of a goal after evaluations with these bits in turn."""
     state = goal.initial_state(world_of("000"))
     for bits in history:
         outcome = goal.evaluate(world_of(bits), state)
@@ -93,7 +93,7 @@ def test_a_sequence_counts_what_holds_from_the_start() -> None:
 
 
 def test_only_the_step_whose_turn_it_is_is_asked_for() -> None:
-    """What is behind may break, and what is ahead does not count yet."""
+    """Earlier steps may break, and later ones do not count yet."""
     goal = Set((A, Order((B, C))))
 
     def status(*bits: str) -> list[tuple[bool, bool]]:

@@ -52,7 +52,7 @@ def test_perturbed_recordings_can_be_replayed_and_say_what_went_wrong(tmp_path: 
 
 
 def test_watching_leaves_no_trace_in_the_states(recorded: Path) -> None:
-    """What a recording holds is what an environment that nobody watches does."""
+    """A recording equals an environment without a recorder."""
     assert all("events" in episode.info for episode in Dataset(recorded))
     assert check_dataset(recorded, replay=6).faults == []
 

@@ -1,4 +1,4 @@
-"""Checks of datasets of turns: what is sound passes, each kind of damage is named."""
+"""Checks of datasets of turns: sound ones pass, each kind of damage is named."""
 
 import json
 import shutil

@@ -128,7 +128,7 @@ def test_replay_trajectory_replays_them(exported: Path, by_states: bool):
 @pytest.mark.slow
 @pytest.mark.render
 def test_replayed_pictures_are_what_visual_baselines_read(exported: Path):
-    """They leave the cameras out, join pictures and flatten what is left to a state."""
+    """They leave out the cameras, join images and flatten the rest to a state."""
     path = exported / "pick" / "train.h5"
     command = [sys.executable, "-m", "mani_skill.trajectory.replay_trajectory"]
     command += ["--traj-path", str(path), "--save-traj", "-o", "rgb"]

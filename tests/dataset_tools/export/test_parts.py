@@ -22,7 +22,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def content(root: Path) -> dict[str, bytes]:
-    """What is for readers, without the state of the export."""
+    """Files for readers, without the state of the export."""
     files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".")}
 

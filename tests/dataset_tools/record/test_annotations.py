@@ -1,4 +1,4 @@
-"""Boxes and visible shares, against hand-made scenes and a rasteriser that looks at every pixel."""
+"""Boxes and visible shares, against hand-made scenes and a rasterizer of every pixel."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Turns that are recorded: demonstrations of boards with what was seen at each turn."""
+"""Recorded turns: demonstrations of boards with the observation of each turn."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Filming recorded states: the same bytes as filming at once."""
+"""Rendering of recorded states: the same bytes as recording at once."""
 
 import filecmp
 import json

@@ -1,4 +1,4 @@
-"""Training scenes: what is recorded of them is what the world, the prompt and the goal say."""
+"""Training scenes: their labels match the world, the prompt and the goal."""
 
 import json
 import re
@@ -145,7 +145,7 @@ def test_the_arm_elsewhere_changes_the_image_alone(drawn: SceneSet) -> None:
 
 
 def rows(root: Path, task: str) -> list[tuple[Any, ...]]:
-    """All that is said of the scenes of a task, images included."""
+    """All records of the scenes of a task, images included."""
     found = SceneSet(root)
     return [
         (

@@ -134,7 +134,7 @@ def test_every_step(tab: Browser, list_page: Path, episode: Episode) -> None:
 
 @pytest.mark.slow
 def test_playing(tab: Browser, list_page: Path, episode: Episode) -> None:
-    """What is drawn over a video belongs to the frame that is on the screen, at every speed."""
+    """Overlays belong to the frame of the video on the screen, at every speed."""
     tab.open(list_page, f"#{episode.id}")
     for speed in ("1", "4"):
         report = tab.run(

@@ -34,7 +34,7 @@ def run(kind: str, seeds: range) -> Iterator[tuple[int, str, list[dict]]]:
 
 @pytest.mark.parametrize("kind", SCRIPTS)
 def test_scripted_failure(kind: str) -> None:
-    """It is told, of the right body, and named as the first cause."""
+    """It is reported for the right body and named as the first cause."""
     for seed, body, events in run(kind, range(1)):
         first = first_failure(events)
         assert first is not None, seed
@@ -57,7 +57,7 @@ def test_two_hundred_scripted_failures() -> None:
 @needs_oracle
 @pytest.mark.parametrize("task", ["place", "rotate_restore", "swap", "throw"])
 def test_the_oracle_does_nothing_wrong(task: str) -> None:
-    """What is put, taken and put elsewhere as the goal asks is no failure."""
+    """Placing, taking and placing again as the goal asks is no failure."""
     suite = load_suite()
     env = suite.make(EnvConfig(task, "test", all_robots(suite)[0], "paper", cameras=()))
     env.reset(options={"episode": suite.frozen(task, "test")[0]})
@@ -95,7 +95,7 @@ def test_an_object_in_place_at_the_end_is_not_misplaced() -> None:
 
 @pytest.mark.parametrize(("height_m", "kind"), [(0.05, "missed"), (0.3, "not approached")])
 def test_near_and_not_touched(height_m: float, kind: str) -> None:
-    """Above what is to be pushed, within 10 cm or not."""
+    """Above the body to push, within 10 cm or not."""
     env = make_env("push")
     env.reset(seed=0)
     watcher = TabletopWatcher(base(env))

@@ -245,7 +245,7 @@ def test_deviations_of_results_and_of_cells() -> None:
 
 
 def test_deviations_of_presets() -> None:
-    """The name of a preset is said alone; what it sets may be given one by one."""
+    """A preset is named alone; its options may also be given one by one."""
     suite, frozen = load_suite("ivispar"), load_suite("ivispar").frozen("geoms", "base")
     run = Run("p", "p", "", "paper", protocol="text", episodes={"geoms_base": frozen.content_hash})
     assert deviations(run, suite) == ["preset none, not text"]

@@ -1,4 +1,4 @@
-"""Files of frozen episodes: what is written is read; the shipped ones are all there."""
+"""Files of frozen episodes: written and read back; the shipped ones are complete."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ from clevrskills.tasks import tasks
 
 LIMIT_BYTES = 4_000_000
 LEAST_SHAPES, MOST_SHARE = 6, 0.4
-"""How many shapes the unseen things of a task show, and how many of them are of one shape."""
+"""Number of shapes among the unseen objects of a task, and the largest share of one shape."""
 SUITE = ClevrSkillsSuite()
 ALL = [(task, split) for task, kind in tasks().items() for split in kind.splits()]
 HEAD = FrozenHeader(

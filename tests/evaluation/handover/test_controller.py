@@ -1,4 +1,4 @@
-"""A policy that carries out what another one, which plans in words, commands."""
+"""Controller that executes the commands of a planner in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is told what when, and where the oracle hands over."""
+"""Prompts of the oracle planner, and the states in which the oracle hands over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FakeLeaf:
 
 
 class Oracle:
-    """Goes from leaf to leaf as it is told; ``None``: it gives up."""
+    """Goes from leaf to leaf as prompted; ``None``: it gives up."""
 
     def __init__(self, subgoals: Sequence[int | None]) -> None:
         self._left = list(subgoals)

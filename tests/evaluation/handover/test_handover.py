@@ -1,4 +1,4 @@
-"""Parts of episodes: which there are, what is told, and where compositions break."""
+"""Parts of episodes: their selection, prompts and decomposition of the gap."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_tasks_have_the_rate_of_a_kind_of_leaf_in_common() -> None:
 
 
 def test_the_rate_alone_needs_all_leaves_of_an_episode() -> None:
-    """Whichever way they were told; what is known of a part of them says nothing of the product."""
+    """For both kinds of prompts; results of some parts give no product."""
 
     def rows(*parts: str) -> Composition:
         about = {"leaves": 2, "leaf": "on_top", "alone": "simple_manipulation"}

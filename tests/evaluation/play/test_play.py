@@ -1,4 +1,4 @@
-"""``clevrskills play``: commands from a text, a file, the terminal; what is told and kept."""
+"""``clevrskills play``: commands from a text, a file, the terminal; output and transcript."""
 
 import json
 from pathlib import Path

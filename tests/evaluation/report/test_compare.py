@@ -1,4 +1,4 @@
-"""Two fabricated runs compared: exact numbers, and what is left out is said."""
+"""Two fabricated runs compared: exact numbers, and omitted episodes are counted."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""``clevrskills submission``: what is packed, what verifies, what is refused, what is run again."""
+"""``clevrskills submission``: packing, verification, refusals, fresh episodes."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Looks: shadows, edges and contacts, as pixels of small scenes."""
+"""Looks of images: shadows, edges and contacts, as pixels of small scenes."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Filming moments from numbers: geometry, segmentation, independence of what was filmed before."""
+"""Rendering of recorded states: geometry, segmentation, independence of earlier images."""
 
 from dataclasses import replace
 

@@ -190,7 +190,7 @@ def test_starting_and_stopping_at_60_cm_per_s(env, arm, direction):
 
 
 def test_the_speed_is_even_while_moving_at_60_cm_per_s(env, arm):
-    """What is let go flies on at the commanded speed, not at what is left at a step's end."""
+    """A released body flies on at the commanded speed, not at that of the end of a step."""
     for _ in range(3):
         env.step(act(y=0.3))
     for _ in range(4):

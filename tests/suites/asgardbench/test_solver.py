@@ -74,7 +74,7 @@ def test_full_counters_and_several_open_cabinets(task, number):
 
 
 def _after(task, variant, **states):
-    """The start of an instance's household, and its end with some states of things set."""
+    """The start of an instance's household, and its end with some states of objects set."""
     things = set_up(task, variant, np.random.default_rng(5))
     start = house_of(task, variant, things)
     end = solved(task, variant, start)[1]

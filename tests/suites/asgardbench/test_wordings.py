@@ -28,7 +28,7 @@ SWAPS = (
 
 
 def mutations(text, variant, kinds):
-    """Yield a sentence with other things, numbers or places, or a negation dropped."""
+    """Yield a sentence with other objects, numbers or places, or a negation dropped."""
     for one, other in (*SWAPS, *(pair[::-1] for pair in SWAPS)):
         if not re.search(rf"\b{other}\b", text, re.I):
             yield re.sub(rf"\b{one}\b", other, text, flags=re.I)

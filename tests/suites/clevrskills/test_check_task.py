@@ -1,4 +1,4 @@
-"""The checks of a task: what must hold and what should, each with its mend."""
+"""Checks of a task: requirements and recommendations, each with its remedy."""
 
 import json
 
@@ -67,7 +67,7 @@ from clevrskills.tasks.layout import LayoutError, TableLayout
 
 @dataclass(frozen=True, eq=False)
 class Lazy(PhysicalPredicate):
-    """A gripper that is lower than at the start; nobody knows how to get there."""
+    """A gripper lower than at the start, without a skill that achieves it."""
     name = "lazy"
     max_reward = 1.0
     object: torch.Tensor

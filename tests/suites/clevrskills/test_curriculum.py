@@ -1,4 +1,4 @@
-"""The curriculum's order, continuation and tables, with an evaluation that never happens."""
+"""Order, continuation and tables of the curriculum, with a fake evaluation."""
 
 import inspect
 import json

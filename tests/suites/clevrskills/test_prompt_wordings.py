@@ -1,4 +1,4 @@
-"""Evaluation in other wordings: presets, what policies are told, what results say of it."""
+"""Evaluation in other wordings: presets, prompts of policies, records in results."""
 
 import json
 

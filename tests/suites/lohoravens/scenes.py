@@ -1,4 +1,4 @@
-"""Scenes of the tasks, what the solver makes of them, and what the goal says."""
+"""Scenes of the tasks, their solutions by the solver, and outcomes of the goal."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -37,7 +37,7 @@ class Solved:
 
     @property
     def last(self) -> torch.Tensor:
-        """Slot of what was moved last, (1,)."""
+        """Slot of the block moved last, (1,)."""
         return torch.tensor([self.plan[-1].slot])
 
 

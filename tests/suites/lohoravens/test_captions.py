@@ -1,4 +1,4 @@
-"""Captions and views: what is counted, where things are, what moved; hidden things stay hidden."""
+"""Captions and views: counts, positions, moved objects; hidden objects are left out."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Frozen episodes: packed and read again they are what drawing gives."""
+"""Frozen episodes: packed and read again they equal sampled ones."""
 
 from __future__ import annotations
 

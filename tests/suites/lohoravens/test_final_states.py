@@ -1,4 +1,4 @@
-"""Final states that look like success and are none: a table of ways to spoil a solved scene."""
+"""Final states close to success: a table of ways to spoil a solved scene."""
 
 from collections.abc import Callable
 

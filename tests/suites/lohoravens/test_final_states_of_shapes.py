@@ -98,7 +98,7 @@ def wrong_bowl(scene: DrawnScene, world: TensorWorld) -> None:
 
 
 def its_double(scene: DrawnScene, world: TensorWorld) -> None:
-    """Another block of the same color, or what was on it, is in the bowl instead."""
+    """Another block of the same color, or the block on it, is in the bowl instead."""
     slot = meant(scene)[0]
     others = [k for k, body in enumerate(scene.layout.bodies) if body and body.movable]
     other = next(k for k in others if k not in meant(scene))
@@ -110,7 +110,7 @@ def its_double(scene: DrawnScene, world: TensorWorld) -> None:
 
 
 def all_in_a_bowl(scene: DrawnScene, world: TensorWorld) -> None:
-    """What was on top is in a bowl, on its floor."""
+    """The upper block is in a bowl, on its floor."""
     bowl = int(scene.layout.roles["all_bowls"][1])
     put(world, int(scene.layout.roles["top"]), bowl, 0.01)
 
@@ -148,7 +148,7 @@ def stacked(scene: DrawnScene, world: TensorWorld) -> None:
 
 
 def beside(scene: DrawnScene, world: TensorWorld) -> None:
-    """All of them moved along, away from what is drawn or from the zone; or just one of them."""
+    """All of them moved, away from the drawn shape or the zone; or just one of them."""
     given = scene.layout.roles.keys() & {"rank", "zone"}
     for slot in meant(scene)[: None if given else 1]:
         shift(world, slot, 0.14)

@@ -1,4 +1,4 @@
-"""Hidden blocks: what cameras see of them, what captions tell of them, how words name them."""
+"""Hidden blocks: in camera images, captions and instructions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Noise: how it is named, how much it is, that it repeats."""
+"""Noise: its options, magnitude and reproducibility."""
 
 import numpy as np
 import pytest

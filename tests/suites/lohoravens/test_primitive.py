@@ -1,4 +1,4 @@
-"""Pick-and-place primitive: what comes of a turn, towers, the way home, the same every time."""
+"""Pick-and-place primitive: outcomes, towers, the way home, determinism."""
 
 from collections.abc import Iterator
 from math import pi

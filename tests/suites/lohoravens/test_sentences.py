@@ -1,4 +1,4 @@
-"""Sentences and goals agree: what a sentence names is what the goal asks for."""
+"""Sentences and goals agree: each names the same objects."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ SELECTIONS = (
 )
 AREA = r"(top|bottom) (left|right)"
 MARGIN_M = 0.02
-"""How far what is not meant lies outside of what is named, at least."""
+"""Minimum distance of other blocks from the named region."""
 
 
 def inside_m(body: Body, area: str) -> float:

@@ -1,4 +1,4 @@
-"""Setting of LoHoRavens: what its cameras show, the map to scale, the arm out of their sight."""
+"""Setting of LoHoRavens: camera views, scale of the map, the arm outside the views."""
 
 import numpy as np
 import pytest

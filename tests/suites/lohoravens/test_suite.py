@@ -107,7 +107,7 @@ def test_transcripts_with_noise_are_verified_with_noise(tmp_path: Path) -> None:
 
 
 def test_stop_rules(tmp_path: Path) -> None:
-    """`done` ends an episode unless it goes on to its limit; where it must be said it is judged."""
+    """`done` ends an episode unless that continues to its limit; where required, it is judged."""
     told = ["--policy", "chat:fixed:Done", "pick_place_color", "--interface", "pick_place_text"]
     causes = {}
     for stop in ("goal", "limit", "declared"):

@@ -1,4 +1,4 @@
-"""Tasks of LoHoRavens: fair starts, sentences, and a solver that does them all without an arm."""
+"""Tasks of LoHoRavens: fair starts, sentences, and a symbolic solver of all."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Towers: a suite in which an arm builds towers of blocks, in the order that is asked for."""
+"""Towers: a suite in which an arm builds towers of blocks in the order of the prompt."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Reader: plays the household from the text of a request alone, as a test of what prompts tell.
+"""Reader: plays the household from the text of a request alone, as a test of prompts.
 
 It imagines the household, corrects that by what it reads, and lets the solver go on from there;
 what it has found out it writes down as its memory.
@@ -30,7 +30,7 @@ from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 _LINE = re.compile(r"- (\w+)(?: in (\w+))?(?:: (.*))?")
 _PAST = re.compile(r"^\d+\. ([A-Z_]+) (\w+) - (Success|Failure)\.(?: (.*))?$", re.MULTILINE)
 _DOORS = ("Fridge", "Microwave", "Box", "Cabinet", "Drawer")
-"""What is likeliest to hide what is not seen."""
+"""Most likely containers of objects that are not visible."""
 _DONE = re.compile(r"- Done: ([A-Z]+) (\w+)")
 
 
@@ -96,7 +96,7 @@ def _told(text: str) -> Iterator[_Told]:
 
 
 def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
-    """Take for true what is told of things and fixtures."""
+    """Store the stated facts on objects and fixtures."""
     data = catalogue()
     taken: set[str] = set()
     for kind in {each.kind for each in told if each.kind in data.slices.values()}:
@@ -149,7 +149,7 @@ def _slot(house: BeliefWorld, container: Entity) -> int:
 
 
 def _see(house: BeliefWorld, view: str) -> None:
-    """Take for true what is seen now."""
+    """Store the visible facts."""
     held = re.search(r"^In hand: (\w+)$", view, re.MULTILINE)
     kind = held[1] if held else NOTHING
     _believe(house, [told for told in _told(view)])
@@ -163,7 +163,7 @@ def _see(house: BeliefWorld, view: str) -> None:
 
 
 def _conclude(house: BeliefWorld, last: Sequence[str], view: str) -> None:
-    """What follows from the last command: what was looked for and is not seen is behind a door."""
+    """Apply the last command: a sought object that is not visible is behind a door."""
     verb, kind, how, why = last
     if how == "Failure" and "is dirty" in why:
         for thing in house.of_type(kind):
@@ -179,7 +179,7 @@ def _conclude(house: BeliefWorld, last: Sequence[str], view: str) -> None:
 
 
 def _memory(house: BeliefWorld) -> Iterator[str]:
-    """What is known of the household, where it is otherwise than imagined, and what was done."""
+    """Known facts on the household, differences from the assumed one, and past commands."""
     for verb, what in house.events:
         yield f"Done: {verb} {what}"
     for entity in house.entities.values():

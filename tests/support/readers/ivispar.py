@@ -1,4 +1,4 @@
-"""Reader: solves boards from the text of a request alone, as a test of what prompts tell."""
+"""Reader: solves boards from the text of a request alone, as a test of prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader: plans from the text of a request alone, as a test of what prompts tell."""
+"""Reader: plans from the text of a request alone, as a test of prompts."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_mirrored_turns_say_the_same(data: Path) -> None:
 
 
 def test_a_turned_crop_is_turned_as_the_gripper_turns() -> None:
-    """Nine turns of ten degrees: what was below the pick, in rows, is to its right."""
+    """Nine rotations of ten degrees: the rows below the pick are to its right."""
     network = TwoStreams(CliportConfig(width=8, words=16, vocabulary=64, turns=10, crop_px=32))
     features = torch.zeros(1, 8, 32, 64)
     features[0, 0, 19, 20] = 1.0  # three cells further down than the pick

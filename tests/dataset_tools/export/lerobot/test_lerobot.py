@@ -1,4 +1,4 @@
-"""LeRobotDataset v3.0 as it lies on the disk; what lerobot makes of it: test_lerobot_readers.py."""
+"""LeRobotDataset v3.0 on disk; as read by lerobot: test_lerobot_readers.py."""
 
 import json
 import shutil

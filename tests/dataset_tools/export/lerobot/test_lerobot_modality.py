@@ -1,4 +1,4 @@
-"""What loaders in the way of GR00T find in the exports, of each version."""
+"""Exports of each version as read by loaders like GR00T's."""
 
 import json
 from pathlib import Path

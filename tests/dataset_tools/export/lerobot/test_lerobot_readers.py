@@ -44,7 +44,7 @@ def words(values: np.ndarray) -> list[Any]:
 
 
 def check(found: dict[str, np.ndarray], episodes: list[Episode]) -> None:
-    """What was read is what was recorded, frame by frame, bit for bit."""
+    """Values read equal those recorded, frame by frame, bit for bit."""
     assert found["episodes"] == len(episodes)
     lengths = [len(episode) for episode in episodes]
     assert found["episode_index"].tolist() == np.repeat(range(len(lengths)), lengths).tolist()

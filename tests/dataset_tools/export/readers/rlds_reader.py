@@ -1,4 +1,4 @@
-"""Reads an RLDS export with tensorflow_datasets and writes down what it saw, for the tests.
+"""Reads an RLDS export with tensorflow_datasets and writes its values, for the tests.
 
 Runs in ``.venv-rlds``. Usage: rlds_reader.py DATA_DIR OUT.npz
 """

@@ -1,4 +1,4 @@
-"""Predicate: something rests on another thing, as tea is served."""
+"""Predicate: an object rests on another one, as tea is served."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Words for the 33 tasks: commands, the scene as text, and who acts by them."""
+"""Words for the 33 tasks: commands, the scene as text, and policies in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface of words: the grammar, what instructions stand for in a scene, turns by them."""
+"""Interface of words: grammar, meaning of instructions in a scene, turns."""
 
 import numpy as np
 import pytest

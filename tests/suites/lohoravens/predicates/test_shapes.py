@@ -31,7 +31,7 @@ Places = Callable[[np.random.Generator], np.ndarray]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of shape: correct places, and wrong ones by what is wrong with them."""
+    """A kind of shape: correct places, and wrong ones by their fault."""
 
     figure: str
     groups: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Planner that reads and never looks: it has a script for each sentence, and mostly fails."""
+"""Planner without observations: it has a script for each sentence, and mostly fails."""
 
 import runpy
 import sys

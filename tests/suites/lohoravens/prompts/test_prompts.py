@@ -1,4 +1,4 @@
-"""Prompts of the field: what models are told, word for word; what is read; a reader of it by HTTP.
+"""Prompts of LoHoRavens: golden files, parsed replies, a reader of prompts over HTTP.
 
 ``python -m tests.suites.lohoravens.prompts.test_prompts`` writes the golden files anew.
 """
@@ -42,7 +42,7 @@ TURNS = (
 
 
 def requests(preset: str) -> list[Message]:
-    """What is sent after two turns; images are blank."""
+    """Messages after two turns; images are blank."""
     options = SUITE.presets()[preset].options
     caption = "There is 1 smaller red block.\nThe smaller red block is in the top left area."
     image = np.zeros((360, 640, 3), np.uint8)
