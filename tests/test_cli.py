@@ -118,7 +118,7 @@ def test_options_that_are_gone(option: str, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "unbuffered"), [("evaluate --help", ""), ("tasks --json", ""), ("--help", "1")]
 )
-def test_output_that_nobody_reads(words: str, unbuffered: str) -> None:
+def test_closed_output(words: str, unbuffered: str) -> None:
     command = [sys.executable, "-m", "clevrskills", *words.split()]
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, env=environment) as process:

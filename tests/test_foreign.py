@@ -139,7 +139,7 @@ def test_its_task_is_evaluated_by_seed_and_frozen(site):
 
 @pytest.mark.slow
 @needs_oracle
-def test_what_new_task_writes_is_installed_and_solved_at_once(tmp_path):
+def test_a_new_task_is_installed_and_solved_at_once(tmp_path):
     """In an environment of its own that has what this one has, and in which pip installs it."""
     place = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)

@@ -411,7 +411,7 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     assert "pick" in next((tmp_path / "report").glob("*.html")).read_text()
 
 
-def test_what_a_release_would_do() -> None:
+def test_commands_of_a_release() -> None:
     script = ROOT / "scripts" / "release.sh"
     environment = {**os.environ, "DATASET": "demos/standard-100"}
     done = subprocess.run(

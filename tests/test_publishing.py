@@ -84,7 +84,7 @@ def test_a_doi_is_entered_once(kit: Path, script: ModuleType, tmp_path: Path) ->
         ("croissant.json", None, "has no croissant.json"),
     ],
 )
-def test_what_the_hub_would_refuse(
+def test_limits_of_the_hub(
     name: str,
     limit: int | None,
     said: str,

@@ -164,7 +164,7 @@ def test_no_name_is_a_coined_word() -> None:
         ("clevrskills.cli", ("sapien", "mani_skill", "transformers")),
     ],
 )
-def test_what_an_import_brings_along(imported: str, absent: tuple[str, ...]) -> None:
+def test_side_effects_of_imports(imported: str, absent: tuple[str, ...]) -> None:
     """``clevrskills.core`` with all of its modules."""
     names = [n for n in modules() if n == imported or n.startswith("clevrskills.core")]
     wanted = names if imported == "clevrskills.core" else [imported]

@@ -107,7 +107,7 @@ def test_the_reader_needs_words(preset: str) -> None:
         reply(board("geoms", "base", preset)[0])
 
 
-def test_the_reader_reads_what_endpoints_are_sent() -> None:
+def test_the_reader_reads_requests_to_endpoints() -> None:
     messages = board("geoms", "base", "text")[0]
     assert from_openai(to_openai(messages)) == messages
     assert re.fullmatch(r"move \w+ \w+ \w+", read_reply(reply(messages)).action)

@@ -192,7 +192,7 @@ def in_box(points, box):
 
 
 @pytest.mark.parametrize("name", shape_names())
-def test_boxes_hold_what_they_are_of(name):
+def test_boxes_enclose_their_parts_tightly(name):
     own = shape(name)
     whole = [(np.concatenate(own.parts), own.box)]
     for points, box in [*whole, *zip(own.parts, own.boxes, strict=True)]:

@@ -35,7 +35,7 @@ def test_proportions():
     assert min(len(TEST.base), len(TEST.top), len(TEST.random), len(TEST.primitive)) >= 6
 
 
-def test_the_test_split_of_the_paper_is_as_it_was():
+def test_the_test_split_of_the_paper_is_unchanged():
     paper = pools("paper_test")
     assert paper.primitive == ("star",)
     assert paper.base == ("foam brick", "oval dish", "heart", "diamond")

@@ -42,7 +42,7 @@ def test_known_shapes(name, order):
 @pytest.mark.parametrize(
     ("name", "order"), [("dice", 4), ("domino", 2), ("book", 2), ("apple", 0), ("marker", 2)]
 )
-def test_what_only_shows_from_the_side_or_close_by_is_not_enough(name, order):
+def test_details_do_not_break_the_symmetry_of_an_outline(name, order):
     """Pips, covers, stems: these shapes have no symmetry, their outlines do."""
     assert outline_symmetry(shape(name)) == order
 

@@ -67,7 +67,7 @@ def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:
         checkpoint.find(tmp_path)
 
 
-def test_what_does_not_fit(tmp_path: Path) -> None:
+def test_checkpoints_that_do_not_fit(tmp_path: Path) -> None:
     module, optimizer = trained(1)
     checkpoint.write(tmp_path, {}, module.state_dict(), {"9.weight/step": torch.zeros(())})
     with pytest.raises(ClevrSkillsError, match="2 weights are missing and 0 do not fit"):

@@ -213,7 +213,7 @@ def test_surface_height_is_where_the_solid_begins(name):
 
 
 @pytest.mark.parametrize("solids", [1, 3])
-def test_distances_do_not_depend_on_how_many_points_are_looked_at(solids, monkeypatch):
+def test_distances_do_not_depend_on_the_number_of_points(solids, monkeypatch):
     generator = torch.Generator().manual_seed(0)
     planes = torch.randn(solids, 2, 6, 4, generator=generator)
     points = torch.randn(solids, 50, 3, generator=generator)

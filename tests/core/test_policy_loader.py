@@ -104,7 +104,7 @@ def test_a_constructor_is_given_suite_and_interface_if_it_names_both() -> None:
         ({"act": None}, "is not a policy: it has no method 'act'"),
     ],
 )
-def test_what_cannot_be_declared(declared: dict[str, Any], message: str) -> None:
+def test_invalid_declarations(declared: dict[str, Any], message: str) -> None:
     with pytest.raises(ClevrSkillsError, match=message) as caught:
         load(**declared)
     assert "\n" not in str(caught.value)

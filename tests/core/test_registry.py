@@ -94,7 +94,7 @@ def test_names_that_are_taken_are_refused(added):
         ("json:dumps", "is of type function; allowed: int"),
     ],
 )
-def test_what_cannot_be_loaded_is_one_line(value, message):
+def test_loading_errors_are_one_line(value, message):
     with pytest.raises(ClevrSkillsError, match=message) as error:
         load(entry("mine", value), int)
     assert "\n" not in str(error.value)

@@ -89,7 +89,7 @@ def test_equal_names_with_other_content_are_refused(demos: Path, copy: Path, tmp
     assert not list((tmp_path / "out").glob("*/*"))
 
 
-def test_what_no_manifest_has_is_entered(copy: Path, tmp_path: Path, capsys) -> None:
+def test_episodes_missing_in_the_manifest_are_entered(copy: Path, tmp_path: Path, capsys) -> None:
     edit_lines(copy, lambda lines: [line for line in lines if line["task"] != "visit"])
     shutil.rmtree(copy / "reach" / "train_00000000")
     out = tmp_path / "out"

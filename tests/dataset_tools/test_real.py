@@ -187,7 +187,7 @@ def test_filmed_later_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_a_film_shows_what_the_environment_sees() -> None:
+def test_rendered_images_equal_those_of_the_environment() -> None:
     """The same image as an observation of the simulation itself, up to rounding of poses."""
     env = ClevrSkillsEnv("sort", obs_mode="none", render_backend="cpu")
     env.reset(seed=2)

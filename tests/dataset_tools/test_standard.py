@@ -101,7 +101,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_differs_is_named(
+def test_differences_are_named(
     published: tuple[Path, StandardSource], tmp_path: Path, name: str
 ) -> None:
     root = Path(shutil.copytree(published[0], tmp_path / "copy"))

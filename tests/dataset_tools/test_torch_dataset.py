@@ -16,7 +16,7 @@ from clevrskills.dataset_tools.torch_dataset import (
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 
-def test_samples_are_what_the_reader_reads(demos: Path) -> None:
+def test_samples_equal_those_of_the_reader(demos: Path) -> None:
     dataset = Dataset(demos)
     samples = TrainingDataset(demos)
     assert len(samples) == sum(len(episode) for episode in dataset)

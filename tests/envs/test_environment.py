@@ -157,7 +157,7 @@ def test_scenes_are_freed_without_collecting_garbage():
         gc.enable()
 
 
-def test_types_of_what_a_step_gives(sort):
+def test_types_of_the_results_of_a_step(sort):
     observation, info = sort.reset(seed=0)
     assert sort.observation_space.contains(observation)
     assert isinstance(info["prompt"], Prompt)
@@ -307,7 +307,7 @@ def test_rewards_are_those_of_the_goal(reward_mode, scale):
     env.close()
 
 
-def test_by_default_what_progress_was_made_is_rewarded(sort):
+def test_the_default_reward_is_the_increase_of_progress(sort):
     """Rewards add up to the progress at the end less that at the start, also after a restore."""
     info = sort.reset(seed=1)[1]
     first, total = info["progress"], 0.0
@@ -347,7 +347,7 @@ def test_states_of_another_size_are_refused():
     env.close()
 
 
-def test_the_goal_is_looked_at_once_in_a_step(sort, monkeypatch):
+def test_the_goal_is_evaluated_once_per_step(sort, monkeypatch):
     sort.reset(seed=1)
     calls = []
     original = type(base(sort).goal).evaluate
@@ -633,7 +633,7 @@ def test_after_restoring_the_episode_goes_on_as_before(place):
     assert np.allclose(futures[0][1], futures[1][1], atol=1e-2)
 
 
-def test_what_holds_is_known_again_after_restoring(sort):
+def test_goal_status_is_restored(sort):
     """The outcome afterwards, as read by the oracle, is that of the restored world."""
     sort.reset(seed=0)
     inner = base(sort)

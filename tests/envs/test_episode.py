@@ -92,7 +92,7 @@ def test_nothing_is_lost_in_json(key):
         np.testing.assert_array_equal(other.layout.roles[name], array, strict=True)
 
 
-def test_what_happened_before_does_not_matter(place, spec):
+def test_earlier_episodes_do_not_matter(place, spec):
     fresh = bare_env("place")
     fresh.reset(options={"episode": spec})
     place.reset(seed=11)

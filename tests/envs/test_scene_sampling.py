@@ -28,7 +28,7 @@ def as_json(scene):
     return json.dumps([bodies, roles, scene.layout.in_gripper, scene.prompt.to_json()])
 
 
-def test_the_same_arguments_give_the_same_scene_whatever_was_drawn_before():
+def test_equal_arguments_give_equal_scenes():
     first = as_json(drawn())
     for seed in (0, 7):
         drawn("place", seed, "test")
@@ -90,7 +90,7 @@ def test_unknown_splits_robots_and_prompts_raise():
         drawn("place", prompt_index=0, prompt_style="terse")
 
 
-def test_every_prompt_can_be_asked_for():
+def test_every_prompt_can_be_chosen():
     texts = {drawn("place", prompt_index=i).prompt.text for i in range(30)}
     assert len(texts) == 30
     assert {drawn("place", seed).prompt.text for seed in range(12)} >= {
@@ -190,7 +190,7 @@ def test_the_start_is_as_laid_out():
 
 
 @pytest.mark.parametrize("robot_name", ROBOTS)
-def test_what_starts_in_the_gripper_is_held_there(robot_name):
+def test_an_object_that_starts_in_the_gripper_is_held(robot_name):
     scene = drawn("place", 2, robot_name=robot_name)
     slot = scene.layout.in_gripper
     assert slot == 3 and scene.start.held.tolist() == [slot]

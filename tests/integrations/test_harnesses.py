@@ -105,7 +105,7 @@ def test_inspect_gives_the_results_of_the_command(
 
 @pytest.mark.readers
 @pytest.mark.slow
-def test_inspect_sends_images_and_counts_what_cannot_be_read(python: Path, tmp_path: Path) -> None:
+def test_inspect_sends_images_and_counts_unreadable_replies(python: Path, tmp_path: Path) -> None:
     told = drive(
         *(python, "inspect", "ivispar", "schematic", "geoms", "2", str(tmp_path / "logs")),
         home=tmp_path,

@@ -87,7 +87,7 @@ def test_factory_and_evaluation(frozen_folder, solution, tmp_path):
     assert seeded["info"]["overall"]["pc_success"] == 0.0
 
 
-def test_what_words_cannot_say_is_refused_when_configured(tmp_path):
+def test_tasks_without_text_prompts_are_refused_when_configured(tmp_path):
     make = "from lerobot_env_clevrskills import *; ClevrSkillsEnvConfig(task='pick,match_pose')"
     with pytest.raises(AssertionError, match="match_pose cannot be said in words alone"):
         program("python", tmp_path, "-c", make)

@@ -73,7 +73,7 @@ def test_the_documented_installation_is_tested():
         ("lingbot_va", 1, False, False),
     ],
 )
-def test_whole_chunks_only_where_nothing_is_looked_at(kind, history, relative, ahead):
+def test_policies_that_act_ahead(kind, history, relative, ahead):
     config = SimpleNamespace(type=kind, n_obs_steps=history)
     pipe = SimpleNamespace(steps=[SimpleNamespace(), SimpleNamespace(enabled=relative)])
     assert _acts_ahead(config, pipe) is ahead

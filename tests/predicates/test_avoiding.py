@@ -98,7 +98,7 @@ def test_empty_slots_are_never_touched():
     assert goal.describe(world).endswith("without touching {obj:cube}")
 
 
-def test_what_the_child_remembers_is_kept():
+def test_goal_state_of_the_child_is_kept():
     world = tabletop()
     goal = Avoiding(Order((Traced(index(world, 1)), Traced(index(world, 2)))), torch.tensor([[3]]))
     state = goal.initial_state(world)

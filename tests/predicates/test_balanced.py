@@ -113,7 +113,7 @@ def test_anything_else_does_not(stacks, criteria):
     assert not look(world, criteria).holds
 
 
-def test_environments_are_looked_at_one_by_one():
+def test_environments_are_evaluated_separately():
     world = scale(40)
     ways = [EQUAL, ((4, 5), (6,)), ((4,), (5,)), ((6, 5), (4,))]
     single = []

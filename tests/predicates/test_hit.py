@@ -88,7 +88,7 @@ RESTS = (lying, (*GOAL_XY, ON_AREA_M))
 FLIGHT = (released_at(0.0), IN_THE_AIR, LANDED)
 
 
-def test_what_flew_there_hits():
+def test_a_flight_to_the_target_hits():
     assert episode(stage(), *FLIGHT).holds
     assert not episode(stage(), *FLIGHT[:2]).holds
     assert not episode(stage(), *FLIGHT[:1]).holds
@@ -99,7 +99,7 @@ def test_a_hit_is_remembered():
         assert episode(stage(), *FLIGHT, after).holds
 
 
-def test_what_falls_straight_down_does_not():
+def test_falling_straight_down_is_no_hit():
     over = released_at(GOAL_XY[1])
     assert not episode(stage(), over, (moving, (*GOAL_XY, 0.2)), LANDED, RESTS).holds
 
@@ -128,7 +128,7 @@ def test_releasing_it_in_motion_at_the_target_is_no_hit():
     assert not episode(stage(), released_at(0.2, 0.1), LANDED, RESTS).holds
 
 
-def test_what_slides_there_does_not():
+def test_sliding_there_is_no_hit():
     half = CUBE.geometry.half_extents[2]
     way = [(moving, (0.0, y, half)) for y in (0.0, 0.05, 0.1, 0.15)]
     edge = (moving, (0.0, GOAL_XY[1] - 0.12 - half, half))
@@ -146,22 +146,22 @@ def test_pushing_it_there_is_no_hit():
     assert not episode(stage(), (lying, (0.0, -0.1, half)), *way, LANDED, RESTS).holds
 
 
-def test_what_bounces_off_the_table_does_not():
+def test_bouncing_off_the_table_is_no_hit():
     bounce = (moving, (0.0, 0.1, CUBE.geometry.half_extents[2]))
     assert not episode(stage(), released_at(-0.2), IN_THE_AIR, bounce, IN_THE_AIR, LANDED).holds
 
 
-def test_what_bounces_off_another_body_does_not():
+def test_bouncing_off_another_body_is_no_hit():
     bounce = (moving, (-0.1, 0.0, 0.03 + CUBE.geometry.half_extents[2]))
     assert not episode(stage(), released_at(-0.2), bounce, IN_THE_AIR, LANDED).holds
 
 
-def test_what_touches_something_else_at_once_does_not():
+def test_touching_another_body_at_the_same_time_is_no_hit():
     edge = (moving, (0.0, GOAL_XY[1] - 0.12 - 0.025, 0.025))
     assert not episode(stage(), *FLIGHT[:2], edge).holds
 
 
-def test_what_the_robot_touches_on_its_way_starts_anew():
+def test_a_touch_of_the_robot_in_flight_ends_the_throw():
     def struck(world):
         moving(world, (0.0, 0.25, 0.2))
         move_gripper(world, (0.0, 0.25, 0.225))
@@ -309,7 +309,7 @@ def test_letting_go_is_worth_something_the_more_the_better_it_is_aimed(share):
 
 
 @pytest.mark.parametrize(("criteria", "left_m"), [("paper", 0.15), ("released", 0.0)])
-def test_what_would_only_be_dropped_on_the_target_is_not_aimed_yet(criteria, left_m):
+def test_an_object_that_would_drop_on_the_target_is_not_aimed(criteria, left_m):
     outcome = episode(stage(), released_at(GOAL_XY[1]), criteria=criteria)
     assert float(outcome.reward) == pytest.approx(8.0, abs=1e-3)
     assert float(outcome.progress) == pytest.approx(0.15 + 0.35 * 0.2 / (0.2 + left_m), abs=1e-3)

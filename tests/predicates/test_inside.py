@@ -108,7 +108,7 @@ def test_the_upper_one_stays_within_the_outline(off_m, inside):
     assert holds(heap(pose(CUBE, edge + off_m, 0.0, bottom_z=0.06), lower)) == inside
 
 
-def test_what_carries_it_is_let_go_and_it_is_at_rest():
+def test_the_support_must_be_released_and_at_rest():
     world = heap()
     world.hold(index(world, 2), world.pose(index(world, 2)))
     assert not holds(world)

@@ -162,7 +162,7 @@ def test_carrying_is_worth_more_than_reaching_and_less_than_success():
     assert reaching <= 2.0 < carrying <= 5.0 < 6.0
 
 
-def test_realized_on_what_cannot_carry_it_raises():
+def test_realized_on_an_unsuitable_support_raises():
     world = world_with(pose(CUBE, 0.3, 0.3))
     with pytest.raises(ValueError, match="no stable, free place"):
         OnTop(index(world, SLAB_SLOT), index(world, CUBE_SLOT)).realize(

@@ -148,7 +148,7 @@ def test_looking_twice_gives_the_same_answer(kind, batch, achieved):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_gives_what_each_environment_gives_alone(kind, achieved):
+def test_a_batch_equals_single_environments(kind, achieved):
     goal, world, outcome = achieved(kind, MANY)
     for place, state in (
         (world, outcome.state),
@@ -301,7 +301,7 @@ PHYSICAL = [kind for kind in KINDS if issubclass(TYPES[kind], PhysicalPredicate)
 
 
 @pytest.mark.parametrize("kind", PHYSICAL)
-def test_parts_that_are_looked_at_together_say_what_they_say_alone(kind):
+def test_batched_children_equal_separate_ones(kind):
     world = tabletop(8)
     one = EXAMPLES[kind](world)
     rolled = {

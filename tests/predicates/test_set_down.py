@@ -53,7 +53,7 @@ def test_carried_there_and_let_go(criteria):
 
 
 @pytest.mark.parametrize(("way_m", "counts"), [(FAR - 0.001, True), (FAR + 0.001, False)])
-def test_what_flew_far_does_not_count(way_m, counts):
+def test_a_long_flight_does_not_count(way_m, counts):
     outcome = play(flight(way_m), RESTS)
     assert bool(outcome.holds) == counts
     assert play(flight(way_m), RESTS, kind=OnTop).holds.all()

@@ -227,7 +227,7 @@ def test_lifting_is_no_push():
 
 
 @pytest.mark.parametrize(("tilt_deg", "upright"), [(44.5, True), (45.5, False), (180.0, False)])
-def test_what_falls_over_is_toppled_and_not_pushed(tilt_deg, upright):
+def test_an_object_that_falls_over_is_toppled_and_not_pushed(tilt_deg, upright):
     for thing in (CUBE, TOWER):
         fall = moved(x=0.15, turn=((1.0, 0.0, 0.0), radians(tilt_deg)))
         assert bool(episode(TouchedPushed, stage(thing), touch, fall).holds) == upright
@@ -258,7 +258,7 @@ def parted(world):
     beside(world, False)
 
 
-def test_what_another_body_moves_it_by_is_no_push():
+def test_motion_by_another_body_is_no_push():
     gripper = touch, leave
     assert not episode(TouchedPushed, stage(), *shoved(), parted, *gripper).holds
     assert not episode(TouchedPushed, stage(), *gripper, *shoved(), parted).holds
@@ -270,7 +270,7 @@ def test_what_another_body_moves_it_by_is_no_push():
     assert episode(TouchedPushed, stage(), touch, leave, moved(x=0.11)).holds
 
 
-def test_what_the_arm_sweeps_away_is_no_push(monkeypatch):
+def test_sweeping_with_the_arm_is_no_push(monkeypatch):
     near = []
 
     def sweep(world):
@@ -341,7 +341,7 @@ def test_the_released_criteria_ask_for_a_way_too():
 
 @pytest.mark.parametrize("start_rad", [0.0, pi / 2, 2.0])
 @pytest.mark.parametrize("angle_rad", [0.0, 0.3, pi / 2, 3.0, pi])
-def test_tilt_is_measured_from_the_start_whatever_the_turn(start_rad, angle_rad):
+def test_tilt_is_measured_from_the_start_after_any_turn(start_rad, angle_rad):
     def about_x(angle):
         half = torch.tensor(angle / 2)
         return torch.stack((half.cos(), half.sin(), half * 0, half * 0))[None]

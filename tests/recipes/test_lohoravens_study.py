@@ -25,7 +25,7 @@ def study() -> Any:
     return module
 
 
-def test_the_study_runs_dry_and_names_only_what_there_is(
+def test_a_dry_study_names_existing_tasks_and_options_only(
     study: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = RECIPES / "lohoravens_study.toml"

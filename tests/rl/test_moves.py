@@ -33,7 +33,7 @@ def learned(tmp_path_factory) -> Path:
     return out
 
 
-def test_what_cannot_be_done_is_never_chosen() -> None:
+def test_illegal_moves_are_never_chosen() -> None:
     agent = MovesAgent(Spaces(state=4 * 3 + 8, actions=8, places=4), CONFIG)
     possible = torch.tensor([[0, 1, 0, 0, 1, 0, 0, 1.0], [1, 0, 0, 0, 0, 0, 0, 0]])
     observation = {STATE: torch.cat((torch.rand(2, 12), possible), dim=1)}

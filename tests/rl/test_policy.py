@@ -100,7 +100,7 @@ def test_it_is_evaluated(learned, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
+def test_other_tasks_and_robots_are_refused(learned, tmp_path) -> None:
     policy = RLPolicy(str(learned))
     for changes, words in (
         ({"task": "pick"}, "task trace, not pick"),

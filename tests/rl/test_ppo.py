@@ -191,7 +191,7 @@ def test_running_scale_equals_that_of_all_values():
     assert torch.isfinite(same(torch.tensor([[7.5]]))).all()  # what never changes
 
 
-def test_what_hardly_varies_is_not_stretched():
+def test_nearly_constant_entries_are_not_scaled():
     agent = Agent(Spaces(state=2, actions=7), PPOConfig())
     agent.states.add(torch.randn(1000, 2) * torch.tensor([0.004, 0.2]))
     far = torch.tensor([[0.05, 0.4]])  # 5 cm beyond what differs by 4 mm, and two deviations

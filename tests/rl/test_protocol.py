@@ -111,7 +111,9 @@ def test_trainings_evaluations_and_the_table(
         ({"evaluate_episodes": 0}, "--evaluate-episodes must be at least 1"),
     ],
 )
-def test_what_a_protocol_decides(tmp_path: Path, changes: dict, message: str) -> None:
+def test_options_fixed_by_a_protocol_are_refused(
+    tmp_path: Path, changes: dict, message: str
+) -> None:
     with pytest.raises(ClevrSkillsError, match=message):
         rl(args_of(tmp_path / "out", **changes))
     assert not (tmp_path / "out").exists()

@@ -45,7 +45,7 @@ def _forget() -> Iterator[None]:
 
 @pytest.mark.parametrize("compress", ["none", "png"])
 @pytest.mark.parametrize("history", [1, 3])
-def test_a_policy_sees_what_it_would_in_process(dialect: str, compress: str, history: int) -> None:
+def test_observations_equal_those_in_process(dialect: str, compress: str, history: int) -> None:
     shown = [observation(step, history) for step in (0, 3)]
     with served("Recorder", dialect) as url:
         policy = started(url, compress=compress)
@@ -85,7 +85,7 @@ def test_nothing_is_shown_but_words(dialect: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("choice", "counts"), [("first", [2, 0]), ("always", [2, 2])])
-def test_images_of_the_prompt_are_sent_when_asked_for(
+def test_images_of_the_prompt_are_sent_on_request(
     monkeypatch: pytest.MonkeyPatch, dialect: str, choice: str, counts: list[int]
 ) -> None:
     from clevrskills.serving import openpi, vla_eval
@@ -144,7 +144,7 @@ NOT_AS_ASKED: dict[str, tuple[dict[str, Any], Observation, str]] = {
 
 
 @pytest.mark.parametrize("fault", NOT_AS_ASKED)
-def test_what_a_client_sends_is_what_the_policy_asked_for(dialect: str, fault: str) -> None:
+def test_a_client_must_send_the_requested_observation(dialect: str, fault: str) -> None:
     asked, shown, said = NOT_AS_ASKED[fault]
     options = {"cameras": TWO, "size_px": 32, **asked}
     with served("Choosy", dialect, **options) as url:
@@ -170,7 +170,7 @@ def test_a_state_without_names_is_taken_apart(dialect: str, size: int, joints: i
     np.testing.assert_array_equal(np.concatenate([*shown.values()]), state)
 
 
-def test_more_than_the_policy_asked_for_is_not_shown(dialect: str) -> None:
+def test_policies_get_no_more_than_they_request(dialect: str) -> None:
     shown = observation()
     with served("Choosy", dialect, cameras=["hand_camera"], proprioception=False) as url:
         policy = started(url)
@@ -371,7 +371,7 @@ def test_a_batched_policy_does_not_wait_forever(dialect: str) -> None:
     assert Together.made[0].sizes == [1]
 
 
-def test_a_batched_policy_that_forgets_somebody(dialect: str) -> None:
+def test_a_batched_policy_that_omits_an_episode(dialect: str) -> None:
     with served("Forgetful", dialect) as url:
         client = connect(url)
         client.reset(prompt())

@@ -321,7 +321,7 @@ def test_other_servers(dialect: str, answer: bytes, said: str) -> None:
             connect(f"{dialect}://127.0.0.1:{port}")
 
 
-def test_nobody_there(dialect: str) -> None:
+def test_no_server(dialect: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(PolicyError, match="connection refused; is the server running"):

@@ -78,7 +78,7 @@ def test_recorded_actions_solve_their_episodes(tmp_path: Path) -> None:
             asked(url, "sing", 1)
 
 
-def test_what_cannot_be_frozen(
+def test_bad_input_of_freeze(
     demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def freeze_some(*words: str) -> int:

@@ -24,7 +24,7 @@ def test_rows_of_a_map_go_along_x_and_columns_along_y_at_any_height() -> None:
     np.testing.assert_allclose(MAP.pixels(points), expected, atol=1e-9)
 
 
-def test_what_an_oblong_image_shows() -> None:
+def test_view_of_an_oblong_camera() -> None:
     on_edge = np.array([(-1.0, -2.0, 0.0), (1.0, 2.0, 0.0)])
     np.testing.assert_allclose(OBLONG.pixels(on_edge), [(0, 0), (200, 100)], atol=1e-9)
     assert OBLONG.sees(0.99 * on_edge, margin=0.0) and not OBLONG.sees(0.99 * on_edge)

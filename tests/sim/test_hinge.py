@@ -96,7 +96,7 @@ def test_it_comes_back_when_the_load_is_taken_off(env):
     assert abs(swing(env)) < radians(0.5)
 
 
-def test_what_does_not_lie_on_a_plate_does_not_count(env):
+def test_objects_beside_the_plates_do_not_count(env):
     put(env, BLOCKS[0], *base(env).world.position(slot(2))[0, :2].tolist())  # below it
     assert abs(swing(env)) < radians(0.5)
 
@@ -142,7 +142,7 @@ def test_an_episode_is_repeated_bit_for_bit(env):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS)
-def test_whatever_falls_on_it_it_stays_in_one_piece(env, block):
+def test_the_scale_withstands_falling_objects(env, block):
     world = base(env).world
     pose = world.pose(slot(block)).clone()
     pose[0, :3] = world.position(slot(2))[0] + torch.tensor([0.03, 0.03, 0.3])

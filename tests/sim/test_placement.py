@@ -162,7 +162,7 @@ def test_put_minds_only_the_environments_it_is_for():
 
 
 @pytest.mark.parametrize("batch", [1, 1000])
-def test_a_batch_gives_what_each_environment_gives_alone(batch):
+def test_a_batch_equals_single_environments(batch):
     world = tabletop(batch)
     upper, lower = draw_slots(world, (0, 2), 3), draw_slots(world, (3, 4), 4)
     poses, scores = placements(world, upper, lower, torch.zeros(1), True, per_side=4)

@@ -77,7 +77,7 @@ def test_velocities_in_free_fall(env, world):
     assert not world.is_static(slot(world, OBJECT)) and world.is_static(slot(world, BASE))
 
 
-def test_the_table_carries_what_stands_on_it(env, world):
+def test_the_table_carries_bodies_on_it(env, world):
     put(env, OBJECT, 0.0, 0.3)
     stay(env, 20)
     one, lower = slot(world, OBJECT), slot(world, BASE)
@@ -235,7 +235,7 @@ def test_a_brief_touch_counts_until_the_next_control_step(env, world):
     assert touched[0]
 
 
-def test_the_gripper_touches_what_it_presses_on():
+def test_the_gripper_touches_a_pressed_body():
     env = bench(body(CUBE, -0.1, 0.2), body(BRICK, -0.3, 0.0))
     world = base(env).world
     cube, brick = index(world, 0), index(world, 1)
@@ -264,7 +264,7 @@ def test_the_arm_touches_but_is_not_the_gripper(env, world):
 # ---- putting the arm ----
 
 
-def test_the_arm_is_put_with_what_it_holds(env, world):
+def test_the_arm_is_placed_with_the_held_body(env, world):
     body = slot(world, OBJECT)
     tcp = world.end_effector_pose.clone()
     held_at = world.pose(body).clone()
@@ -340,7 +340,7 @@ def test_physics_that_break_down_again_raise(env, seed, monkeypatch):
 
 
 @pytest.mark.parametrize(("x", "y"), [(3.0, 0.5), (-4.0, 0.0), (0.0, 6.0), (0.5, -6.0)])
-def test_what_leaves_the_table_comes_to_rest(env, world, x, y):
+def test_bodies_that_leave_the_table_come_to_rest(env, world, x, y):
     put(env, OBJECT, x, y, 0.3)
     stay(env, 40)
     at = world.pose(slot(world, OBJECT))[0]
@@ -348,7 +348,7 @@ def test_what_leaves_the_table_comes_to_rest(env, world, x, y):
     assert bool(world.is_static(slot(world, OBJECT)))
 
 
-def test_what_has_settled_rests_in_further_physics_steps(env, seed):
+def test_settled_bodies_rest_in_further_physics_steps(env, seed):
     env.reset(seed=seed)
     simulation, scene, arm = base(env).simulation, base(env).scene, base(env).agent.robot._objs[0]
     found = []

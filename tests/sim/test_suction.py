@@ -157,7 +157,7 @@ def test_a_body_in_the_gripper_is_where_a_cup_seals(tip_z):
 
 
 @pytest.mark.parametrize("batch", [1, 1000])
-def test_a_batch_gives_what_each_environment_gives_alone(batch):
+def test_a_batch_equals_single_environments(batch):
     world = tabletop(batch)
     body = draw_slots(world, (0, 1, 2, 3, 4), 5)
     spot = sealable_spot(world, body)

@@ -310,7 +310,7 @@ def test_values_derived_from_poses_are_invalidated_when_they_change():
     assert (world.gripper_distance(cube) < first[2]).all()
 
 
-def test_surfaces_are_kept_of_what_stays():
+def test_surfaces_of_unmoved_bodies_are_kept():
     world = single((SLAB, pose(SLAB, 0.0, 0.0)), (CUBE, pose(CUBE, 0.3, 0.0)))
     slab, cube = index(world, 0), index(world, 1)
     before = [world.surface(body) for body in (slab, cube)]
@@ -422,7 +422,7 @@ def test_nothing_is_piled_where_no_two_bodies_meet():
     assert single((CUBE, lower), (other, upper)).piled
 
 
-def test_putting_the_arm_moves_what_it_holds_and_nothing_else():
+def test_placing_the_arm_moves_the_held_body_and_nothing_else():
     world = tabletop(3)
     cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)
     world.hold(cube, pose(CUBE, -0.09, 0.0, bottom_z=0.3).expand(3, 7))

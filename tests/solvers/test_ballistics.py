@@ -25,7 +25,7 @@ def test_fall_time_is_that_of_the_simulation(upward):
     assert (steps - 1) * 0.01 < fall_time_s(height, upward) <= steps * 0.01
 
 
-def test_what_starts_below_takes_no_time():
+def test_a_fall_from_below_takes_no_time():
     assert fall_time_s(-0.1, 0.3) == 0.0
 
 

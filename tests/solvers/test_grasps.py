@@ -112,7 +112,7 @@ def test_no_grasp_on_covered_objects():
     assert found_in(world, 1)
 
 
-def test_what_carries_something_small_is_grasped_beside_it():
+def test_a_body_that_carries_a_small_one_is_grasped_beside_it():
     dice = Thing("dice", "cube", (0.03, 0.03, 0.03))
     world = make_world(
         [SLAB, dice], [pose(SLAB, -0.2, 0.1), pose(dice, -0.235, 0.1, bottom_z=0.03)]
@@ -122,14 +122,14 @@ def test_what_carries_something_small_is_grasped_beside_it():
         assert float(np.linalg.norm(grasp.position[:2] - [-0.235, 0.1])) > RADIUS + 0.01
 
 
-def test_none_for_what_has_no_flat_top():
+def test_no_grasp_without_a_flat_top():
     tilted = torch.tensor([-0.2, 0.1, 0.05, 0.9238795, 0.3826834, 0.0, 0.0])
     world = make_world([CUBE], [tilted])
     assert found_in(world) == []
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_what_lies_tilted_is_grasped_at_right_angles_to_a_side(axis):
+def test_tilted_objects_are_grasped_at_right_angles_to_a_side(axis):
     """A slab that leans at 45 degrees has no flat top, but two sides that can be got at."""
     q = [0.9238795, 0.0, 0.0, 0.0]
     q[1 + axis] = 0.3826834
@@ -142,7 +142,7 @@ def test_what_lies_tilted_is_grasped_at_right_angles_to_a_side(axis):
         assert z_axis[2] < -0.35  # the gripper comes from above, not from below
 
 
-def test_what_stands_on_its_edge_is_grasped_from_the_side():
+def test_an_object_on_its_edge_is_grasped_from_the_side():
     """A slab of which no edge is wide enough: the gripper comes level, on its wide faces."""
     thin = Thing("thin", "cube", (0.12, 0.12, 0.015))
     world = make_world([thin], [torch.tensor([-0.2, 0.1, 0.06, 0.70710678, 0.70710678, 0.0, 0.0])])

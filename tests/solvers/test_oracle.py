@@ -91,7 +91,7 @@ def does_it_again(env, actions, states):
 
 
 @covering
-def test_it_takes_over_from_others_and_starts_over_when_what_it_holds_is_taken_away(env):
+def test_it_takes_over_and_restarts_when_the_held_object_is_lost(env):
     env.reset(seed=1)
     for action in random_actions(20, seed=1):
         env.step(action)

@@ -98,7 +98,7 @@ def test_solving_reaches_the_pose(planner):
         Pose([0.0, 0.0, 0.02], down(0.0)),  # in the base
     ],
 )
-def test_what_cannot_be_reached_has_no_solution(planner, pose):
+def test_unreachable_poses_have_no_solution(planner, pose):
     assert planner.solve(pose, neutral(planner), generator()) is None
 
 
@@ -270,7 +270,7 @@ def test_backends_find_the_same_collisions(name):
     assert found >= {True, False, "table", *boxes}
 
 
-def test_what_stands_beside_the_base_is_not_in_the_way(planner):
+def test_objects_beside_the_base_are_no_obstacles(planner):
     planner.set_scene({"area": box_at(0.1, 0.1, 0.005, 0.2, 0.2, 0.02)}, None)
     assert planner.solve(LEFT, neutral(planner), generator()) is not None
     planner.set_scene({"pillar": box_at(*LEFT.p, 0.1, 0.1, 0.1)}, None)

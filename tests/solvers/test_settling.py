@@ -59,7 +59,7 @@ def test_turning_an_upright_object_gains_nothing():
     assert towards_upright(lying(CUBE, (1.0, 0.0, 0.0, 0.0)), 0) == []
 
 
-def test_what_cannot_be_turned_at_once_is_turned_part_of_the_way():
+def test_large_rotations_are_done_in_parts():
     """A mushroom on its cap: on the rim of the cap it is less tilted."""
     found = towards_upright(lying(Thing("mushroom", "mushroom"), (0.0, 1.0, 0.0, 0.0)), 0)
     assert min(tilt_rad(q) for q in found) < 0.6 < max(tilt_rad(q) for q in found) < pi / 2

@@ -94,7 +94,7 @@ def test_a_skill_starts_with_its_object_in_hand(env, name):
 
 
 @pytest.mark.parametrize("name", ["picked", "on top"])
-def test_a_skill_puts_down_what_else_is_in_hand(env, name):
+def test_a_skill_puts_down_another_held_object(env, name):
     run(env, pick(arm_of(env), BRICK_SLOT))
     assert int(base(env).world.held[0]) == BRICK_SLOT
     assert solve(env, GOALS[name]())
@@ -114,7 +114,7 @@ def test_on_top_again_when_it_is_there_already(env):
     assert torch.allclose(base(env).world.pose(slot(CUBE_SLOT)), before, atol=1e-3)
 
 
-def test_picking_goes_around_what_stands_beside():
+def test_picking_avoids_neighbors():
     """A tower close to the object is neither touched nor moved."""
     tower = Thing("tower", "cube", (0.05, 0.05, 0.18))
     env = bench(body(CUBE, -0.2, 0.0), body(tower, -0.2, 0.06))
@@ -183,14 +183,14 @@ def test_a_toppled_bell_in_hand_is_put_on_a_small_base():
     env.close()
 
 
-def test_what_stands_on_its_edge_is_brought_to_a_pose(env):
+def test_an_object_on_its_edge_is_brought_to_a_pose(env):
     """A slab, of which the gripper only gets hold from the side."""
     lay(env, SLAB_SLOT, -0.15, 0.1, (0.70710678, 0.70710678, 0.0, 0.0))
     turn = yaw_quaternion(torch.tensor([0.5]))
     assert solve(env, AtPose(slot(SLAB_SLOT), torch.tensor([[-0.2, 0.22, 0.0]]), turn))
 
 
-def test_what_leans_on_another_body_out_of_reach_is_freed():
+def test_an_object_leaning_on_another_one_is_freed():
     """Nothing reaches the leaning side of the tile this far out: what it leans on is put away."""
     tile = Thing("tile", "cube", (0.08, 0.08, 0.017))
     prop = Thing("prop", "cube", (0.14, 0.08, 0.04))
@@ -207,7 +207,7 @@ def test_what_leans_on_another_body_out_of_reach_is_freed():
 
 
 @pytest.mark.slow
-def test_what_lies_toppled_out_of_reach_is_given_up():
+def test_toppled_objects_out_of_reach_are_given_up():
     env = bench(body(BELL, -0.15, 0.1), body(BASE, -0.1, -0.15))
     lay(env, 0, 0.9, 0.0, LYING)
     goal = OnTop(slot(0), slot(1))
@@ -263,7 +263,7 @@ def test_where_nothing_can_stand_is_given_up(env):
     assert "slab" in failure(env, skill_for(goal)(arm_of(env), goal))
 
 
-def test_what_lies_where_something_is_to_be_put_is_put_aside(env):
+def test_an_object_on_the_target_is_put_aside(env):
     put(env, CUBE_SLOT, -0.05, 0.0, bottom_z=0.03)
     stay(env, 5)
     goal = OnTop(slot(SLAB_SLOT), slot(BRICK_SLOT))
@@ -302,7 +302,7 @@ def test_a_straight_motion_is_straight_and_ends_where_it_should(env):
     assert np.linalg.norm(arm.pose.p - target.p) < 1e-4
 
 
-def test_actions_are_cut_to_what_one_step_can_do(env):
+def test_actions_are_clipped_to_one_step(env):
     arm = arm_of(env)
     far = type(arm.pose)(arm.pose.p + [0.5, -0.3, 0.1], arm.pose.q)
     action = arm.action(far)

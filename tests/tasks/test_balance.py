@@ -53,7 +53,7 @@ def test_equal_blocks_where_there_are_two():
         assert one.size == other.size
 
 
-def test_a_prompt_names_what_the_blocks_look_like():
+def test_a_prompt_names_the_texture_of_the_blocks():
     drawn = draw_scene(task("balance"), 0, "train", prompt_index=2)
     looks = f"all objects with {blocks_of(drawn)[0].texture} texture"
     assert drawn.prompt.plain() == f"Place {looks} on the scale while keeping it in balance."

@@ -29,7 +29,7 @@ paper = "Shove it."
 """
 
 
-def test_a_bank_has_what_it_lacks_from_another_one(tmp_path):
+def test_a_bank_inherits_missing_entries(tmp_path):
     (tmp_path / "pushes.toml").write_text(PUSH)
     seen = Sentences(terse="Push {thing}.\nShove {thing} to {other:texture}.\n")
     assert read_banks(tmp_path) == {

@@ -120,7 +120,7 @@ def test_nothing_overlaps(key, split):
                 assert other == slot or float(distance[other]) > -1e-4, (slot, other)
 
 
-def test_what_lies_on_the_table_lies_on_the_table(key, split):
+def test_bodies_on_the_table(key, split):
     """Or on something: nothing that can fall hangs in the air."""
     for drawn in scenes(key, split):
         for slot in on_table(drawn):
@@ -179,7 +179,7 @@ def test_without_its_last_part_the_goal_does_not_hold(key, split):
         assert not outcome.holds.any()
 
 
-def test_all_episodes_at_once_give_what_each_gives(key, split):
+def test_a_batch_of_episodes_equals_single_ones(key, split):
     """One goal for environments with different bodies in different roles."""
     drawn = scenes(key, split)
     layouts = [s.layout for s in drawn]

@@ -182,7 +182,7 @@ def test_articles_and_capitals(name, text, plain):
     assert Prompt(text, (body,), names=(0,)).plain() == plain
 
 
-def test_an_article_fits_what_follows():
+def test_an_article_fits_the_next_word():
     body = Body("thing", "apple", None, (0, 0, 0, 1, 0, 0, 0))
     letter = Body("letter", "letter R", None, (0, 0, 0, 1, 0, 0, 0))
     prompt = Prompt("A {obj:thing} and a {obj:letter}.", (body, letter), names=(3,))
@@ -204,7 +204,7 @@ def test_wordings_are_drawn_from_the_seen_ones():
     assert len(drawn) > 6
 
 
-def test_a_wording_and_a_style_can_be_asked_for():
+def test_a_wording_and_a_style_can_be_chosen():
     env = make_env("pick", prompt_index=25)
     env.reset(seed=0)
     assert base(env).prompt.wording == {"index": 25, "style": "elaborate", "held_out": True}

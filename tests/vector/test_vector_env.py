@@ -179,7 +179,7 @@ def test_all_are_filmed():
     env.close()
 
 
-def test_the_package_has_what_it_has_and_nothing_else():
+def test_unknown_attributes_of_the_package_raise():
     with pytest.raises(AttributeError, match="no attribute 'make_venv'"):
         clevrskills.make_venv  # noqa: B018
 

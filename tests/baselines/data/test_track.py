@@ -32,7 +32,7 @@ def test_going_on_from_a_checkpoint(before: Track, now: Track, both: Track) -> N
     assert Track.of({"track": asdict(both)}) == both and Track.of({}) is None
 
 
-def test_of_what_it_learns_from(demos: Path, tmp_path: Path) -> None:
+def test_track_of_training_data(demos: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(demos, tmp_path / "standard"))
     edit_json("dataset.json", lambda data: data.update(standard=100))(own)
     out = tmp_path / "exported"

@@ -37,7 +37,7 @@ def windows_of(root: Path, config: PolicyConfig, **selection: object) -> Windows
 
 
 @pytest.mark.parametrize("config", [HISTORY, STREAM])
-def test_windows_are_what_the_reader_reads(demos: Path, config: PolicyConfig) -> None:
+def test_windows_equal_those_of_the_reader(demos: Path, config: PolicyConfig) -> None:
     windows, index = windows_of(demos, config), 0
     stride, every = config.starts_every or 1, config.starts_every
     for episode in Dataset(demos):

@@ -129,7 +129,7 @@ def spy(demos: Path, policy: LearnedPolicy) -> Spy:
     return spied
 
 
-def test_what_a_policy_sees(spy: Spy) -> None:
+def test_inputs_of_a_policy(spy: Spy) -> None:
     spy.reset({0: prompt(5)})
     for step, mask in ((0, [False, False, True]), (1, [False, True, True]), (7, [True] * 3)):
         shown = observation(spy, 1, step)
@@ -150,7 +150,7 @@ def test_what_a_policy_sees(spy: Spy) -> None:
     np.testing.assert_allclose(action, np.tile(mean, (3, 1)), atol=1e-6)
 
 
-def test_what_a_policy_learns_from(spy: Spy, demos: Path) -> None:
+def test_training_data_of_a_policy(spy: Spy, demos: Path) -> None:
     from clevrskills.baselines.data.sources import open_source
     from clevrskills.baselines.data.windows import DemonstrationFilter, Windows
 

@@ -604,7 +604,7 @@ def test_reached_subgoals_are_counted() -> None:
 # --- training
 
 
-def test_what_it_learns_from(tmp_path: Path, demos: Path) -> None:
+def test_requirements_of_training(tmp_path: Path, demos: Path) -> None:
     from clevrskills.baselines.training.arguments import TrainArgs
     from clevrskills.baselines.training.training_config import prepare
 

@@ -152,7 +152,7 @@ def test_a_checkpoint_acts_as_before(made: Made, tmp_path: Path) -> None:
     assert load(tmp_path, "cpu", together=True).together and not again.together
 
 
-def test_what_acts_in_one_episode_after_the_other() -> None:
+def test_a_policy_without_batches_refuses_together() -> None:
     source = PolicySource("checkpoint:zoo/cliport-primitives", {"together": True})
     with pytest.raises(ClevrSkillsError, match="acts in one episode after the other"):
         source.make()

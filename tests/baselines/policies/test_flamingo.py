@@ -20,7 +20,7 @@ def seeded() -> None:
     torch.manual_seed(0)
 
 
-def test_tokens_see_what_their_mask_allows() -> None:
+def test_tokens_attend_to_unmasked_ones() -> None:
     attention = CrossAttention(16, 8)
     tokens, images = torch.randn(1, 3, 16), torch.randn(1, 4, 8)
     mask = torch.tensor([[[0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]], dtype=torch.bool)
@@ -44,7 +44,7 @@ def test_a_token_that_sees_nothing_gives_no_bad_gradients() -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny-opt", "tiny-llama"])
-def test_closed_gates_leave_a_language_model_as_it_was(name: str) -> None:
+def test_closed_gates_do_not_change_a_language_model(name: str) -> None:
     model = make_language_model(name).eval()
     inputs = torch.randn(2, 5, 64)
     expected = model(inputs_embeds=inputs).last_hidden_state

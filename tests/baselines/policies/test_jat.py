@@ -96,7 +96,7 @@ def test_windows_side_by_side(demos: Path) -> None:
     np.testing.assert_allclose(whole[0].numpy(), np.stack(done[2])[3:], atol=1e-4)
 
 
-def test_it_does_not_see_what_comes(demos: Path) -> None:
+def test_attention_is_causal(demos: Path) -> None:
     policy = new(demos)
     done = {1: rollout(policy, {0: 1}, 8)[0]}
     batch = window(policy, done, range(8))
@@ -160,7 +160,7 @@ def test_prompts_that_are_too_long_or_have_no_images(demos: Path) -> None:
         ({"layers": 3}, "layers must be an even number, not 3"),
     ],
 )
-def test_what_it_cannot_be(changes: dict[str, Any], message: str) -> None:
+def test_invalid_configurations(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ClevrSkillsError, match=message):
         configuration("jat", "tiny", changes)
 

@@ -205,7 +205,7 @@ def test_one_camera(demos: Path) -> None:
         ({"starts_every": 1}, "the last steps only"),
     ],
 )
-def test_what_it_cannot_be(changes: dict[str, Any], message: str) -> None:
+def test_invalid_configurations(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ClevrSkillsError, match=message):
         configuration("octo", "tiny", changes)
 
@@ -466,7 +466,7 @@ def octo_noise(
     return dense(swish(y), network["Dense_1"])
 
 
-def test_published_weights_do_what_they_did(demos: Path, tmp_path: Path) -> None:
+def test_published_weights_give_published_actions(demos: Path, tmp_path: Path) -> None:
     tree = octo_tree()
     write_tree(tree, tmp_path)
     policy = new(demos, weights=str(tmp_path))

@@ -67,7 +67,7 @@ def test_new_parts_learn_faster_than_pretrained_ones(demos: Path) -> None:
             assert group["factor"] == (0.5 if "lora_" in name else factor), name
 
 
-def test_what_a_token_attends_to() -> None:
+def test_attention_mask() -> None:
     prompts = torch.tensor([[1, 1, 0], [1, 1, 1]], dtype=torch.bool)
     mask = window_mask(prompts, 3, 2)[:, 0].int().tolist()
     assert mask[0] == [

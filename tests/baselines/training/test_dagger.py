@@ -190,7 +190,7 @@ def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in args.out.rglob("*.safetensors")} == before
 
 
-def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path: Path) -> None:
+def test_steps_of_the_policy_are_not_learned(trained: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(trained, demos, tmp_path / "out", task=("visit",))
     assert dagger(args, turns) == 0
     root = args.out / "round_1/demos"

@@ -267,7 +267,7 @@ def test_bad_arguments(demos: Path, tmp_path: Path, changes: dict, message: str)
         train(args_for(tmp_path / "run", demos, **changes))
 
 
-def test_what_failed_before_its_first_checkpoint_is_begun_anew(demos: Path, tmp_path: Path) -> None:
+def test_a_run_without_checkpoint_starts_again(demos: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(ClevrSkillsError, match="cannot be built so"):
         train(args_for(out, demos, set=("heads=3",)))

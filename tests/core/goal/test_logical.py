@@ -308,7 +308,7 @@ def test_outcomes_of_the_parts_are_given():
     assert [bool(part.holds) for part in outcome.children[0].children] == [True, False]
 
 
-def test_every_part_is_looked_at_once():
+def test_every_part_is_evaluated_once():
     calls = []
 
     class Counting(Level):
@@ -524,6 +524,6 @@ ONCE_SPOILT = (0, 0.25, 0)
         (Set(LEAVES), (ONCE_SPOILT,), False),
     ],
 )
-def test_a_goal_tells_what_can_not_be_achieved_any_more(goal, rows, lost):
+def test_an_unsolvable_goal_has_its_reasons(goal, rows, lost):
     found = reasons(goal, goal.failure_flags, walk(goal, *rows)[-1].state)
     assert (found == ["spoilt"]) if lost else (found in (None, [""]))

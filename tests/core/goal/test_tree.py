@@ -82,7 +82,7 @@ def test_steps_of_an_order_stay_done_and_do_not_count_ahead() -> None:
         assert leaves_met(goal, outcome) == depth(goal, outcome) == (expected, 3)
 
 
-def test_a_sequence_counts_what_holds_from_the_start() -> None:
+def test_a_sequence_counts_children_that_hold_from_the_start() -> None:
     goal = Sequence((A, B, C))
     assert depth(goal, after(goal, "011")) == (0, 3)
     assert leaves_met(goal, after(goal, "011")) == (2, 3)
@@ -92,7 +92,7 @@ def test_a_sequence_counts_what_holds_from_the_start() -> None:
     assert depth(used, after(used, "010")) == (1, 2)
 
 
-def test_only_the_step_whose_turn_it_is_is_asked_for() -> None:
+def test_only_the_current_step_of_an_order_is_required() -> None:
     """Earlier steps may break, and later ones do not count yet."""
     goal = Set((A, Order((B, C))))
 

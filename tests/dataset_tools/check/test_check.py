@@ -302,7 +302,7 @@ CATALOGUE: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_what_does_not_fit_together_is_named(copy: Path, name: str) -> None:
+def test_inconsistent_values_are_named(copy: Path, name: str) -> None:
     change, expected = CATALOGUE[name]
     change(copy)
     found = faults(copy)

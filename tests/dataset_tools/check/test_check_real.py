@@ -34,7 +34,7 @@ def test_recordings_are_sound_and_can_be_replayed(recorded: Path) -> None:
     assert (report.episodes, report.replayed, report.faults) == (6, 3, [])
 
 
-def test_perturbed_recordings_can_be_replayed_and_say_what_went_wrong(tmp_path: Path) -> None:
+def test_perturbed_recordings_can_be_replayed_and_have_events(tmp_path: Path) -> None:
     out, axes = tmp_path / "varied", ("disturbance:5", "robot_start:2", "language:3")
     args = GenerateArgs(tasks=("sort",), episodes=2, out=out, no_cameras=True, axis=axes)
     assert generate(args) == 0

@@ -106,7 +106,7 @@ def test_damage_is_named(
         ({"state": "[0, 1]"}, "the state after 0 turns differs"),
     ],
 )
-def test_a_replay_finds_what_no_table_shows(
+def test_a_replay_finds_faults_outside_the_tables(
     boards: Path, tmp_path: Path, change: dict[str, Any], what: str
 ) -> None:
     root = tmp_path / "boards"

@@ -19,7 +19,7 @@ def generate(out: Path, *more: str) -> Path:
     return out
 
 
-def test_actions_point_at_what_the_map_shows(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_actions_point_at_objects_of_the_map(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     views = ("--view", "map", "--view", "height", "--interface", "pick_place_pixels")
     data, out = generate(tmp_path / "data", *views), tmp_path / "out"
     assert main(["export", str(data), "--to", "cliport", "--out", str(out)]) == 0

@@ -21,7 +21,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return line
 
 
-def test_it_tells_what_it_wrote(
+def test_the_summary_has_the_written_files(
     demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "out"
@@ -58,7 +58,7 @@ def test_bad_input_gives_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]
 
 
-def test_what_words_cannot_say_is_left_out(
+def test_tasks_without_text_prompts_are_left_out(
     demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of the episodes of a task that shows its goal, those with a wording in words stay."""

@@ -127,7 +127,7 @@ def test_replay_trajectory_replays_them(exported: Path, by_states: bool):
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_replayed_pictures_are_what_visual_baselines_read(exported: Path):
+def test_visual_baselines_read_replayed_images(exported: Path):
     """They leave out the cameras, join images and flatten the rest to a state."""
     path = exported / "pick" / "train.h5"
     command = [sys.executable, "-m", "mani_skill.trajectory.replay_trajectory"]

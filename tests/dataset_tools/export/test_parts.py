@@ -94,7 +94,7 @@ def test_episodes_are_added(to: str, both_splits: Path, whole: dict, tmp_path: P
         write_dataset(some, to, out)
 
 
-def test_what_cannot_be_added_is_refused(both_splits: Path, tmp_path: Path) -> None:
+def test_invalid_plugins_are_refused(both_splits: Path, tmp_path: Path) -> None:
     dataset, out = Dataset(both_splits), tmp_path / "out"
     some = select(dataset, tasks=("reach",))
     write_dataset(some, "lerobot", out)

@@ -55,7 +55,7 @@ def test_images_are_key_frames_spread_over_the_recording(tmp_path: Path) -> None
         np.testing.assert_array_equal(image, frames[index])
 
 
-def test_what_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_videos(tmp_path: Path) -> None:
     film(tmp_path / "a.mp4", 5, seed=0)
     (tmp_path / "b.mp4").write_bytes(b"no video")
     for name, error in (

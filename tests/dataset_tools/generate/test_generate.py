@@ -84,7 +84,7 @@ def test_the_same_for_any_number_of_workers_though_one_is_killed(
 
 
 @pytest.mark.slow
-def test_what_always_ends_its_worker_or_hangs_is_a_failure(tmp_path: Path) -> None:
+def test_an_attempt_that_always_crashes_or_hangs_is_a_failure(tmp_path: Path) -> None:
     args = args_for(tmp_path, episodes=2, seed=4, timeout=1.5, workers=2)
     assert generate(args, FakeSource({4: "exit", 5: "hang"})) == 0
     failures = {line.seed: (line.kind, line.reason) for line in Dataset(tmp_path).failures()}

@@ -19,7 +19,7 @@ def same(a: object, b: object) -> bool:
     return all(getattr(a, name) == getattr(b, name) for name in SAME)
 
 
-def test_an_episode_that_is_there_is_entered_as_it_is(tmp_path: Path) -> None:
+def test_an_existing_episode_is_entered_unchanged(tmp_path: Path) -> None:
     worker = GenerateWorker(tmp_path, FakeSource({}), HEADER)
     first = worker(ATTEMPT)
     before = (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns

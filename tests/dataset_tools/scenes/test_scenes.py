@@ -229,7 +229,7 @@ def test_tasks_without_an_arm_have_no_scenes(tmp_path: Path) -> None:
         scenes(SceneArgs(suite="asgardbench", tasks=(task,), out=tmp_path / "out"))
 
 
-def test_readers_refuse_what_does_not_fit(folder: Path, begun: Path, tmp_path: Path) -> None:
+def test_readers_refuse_inconsistent_data(folder: Path, begun: Path, tmp_path: Path) -> None:
     assert len(SceneSet(folder, begun)) == len(SceneSet(folder)) + len(SceneSet(begun))
     with pytest.raises(
         ClevrSkillsError, match=r"is not a folder of scenes: it has no scenes\.json"

@@ -239,7 +239,7 @@ def states(env, episode, steps=12):
     return found
 
 
-def test_a_perturbed_episode_repeats_and_leaves_the_clean_one_as_it_was(env):
+def test_a_perturbed_episode_is_reproducible_and_leaves_the_clean_one_unchanged(env):
     episode = frozen("sort")
     clean = states(env, episode)
     for axes in ({"disturbance": 5}, {"robot_start": 3}, {"layout": 3}):

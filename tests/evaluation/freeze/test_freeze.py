@@ -94,7 +94,7 @@ def test_it_continues_where_it_stopped(plain, tmp_path):
     freeze_here(tmp_path, FakeScreener(stops_at=0))  # nothing is left to do
 
 
-def test_fewer_or_more_may_be_asked_for_later(plain, tmp_path):
+def test_the_number_of_episodes_may_change_later(plain, tmp_path):
     freeze_here(tmp_path, episodes=2)
     assert screened(tmp_path) == [0, 1, 2]
     freeze_here(tmp_path)

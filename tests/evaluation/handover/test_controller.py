@@ -123,7 +123,7 @@ def test_a_run_tells_it_and_is_the_same_in_batches(
     capsys.readouterr()
 
 
-def test_what_both_have_learned_from() -> None:
+def test_joined_tracks() -> None:
     assert joined("none", "none") == "none"
     assert joined("none", "standard-100") == joined("standard-100", "none") == "standard-100"
     assert joined("web", "standard-100") == "web and standard-100"

@@ -76,7 +76,7 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
         ({"interface": "skills", "policy": "zero"}, "--handover needs numeric actions"),
     ],
 )
-def test_what_cannot_be_handed_over(more: dict, told: str, tmp_path: Path) -> None:
+def test_bad_input_of_handover(more: dict, told: str, tmp_path: Path) -> None:
     args = {"policy": "zero", "tasks": ("stack",), "handover": "plan", "out": tmp_path, **more}
     with pytest.raises(ClevrSkillsError, match=re.escape(told)):
         evaluate(EvaluateArgs(**args))

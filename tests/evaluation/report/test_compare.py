@@ -69,7 +69,7 @@ def test_no_rate_is_printed_without_its_interval(tmp_path: Path) -> None:
             assert all(re.fullmatch(r"\S+ \[\S+, \S+\]", text) for text in texts[name])
 
 
-def test_only_what_both_have_done_counts(tmp_path: Path) -> None:
+def test_only_common_episodes_count(tmp_path: Path) -> None:
     a = [
         *outcomes("pick", [T, T, None, F]),
         result("push", 0, T),
@@ -93,7 +93,7 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
     )
 
 
-def test_what_policies_ask_to_see_is_part_of_them(tmp_path: Path) -> None:
+def test_requested_observations_are_part_of_a_policy(tmp_path: Path) -> None:
     """It is named only for two runs of one policy; images that one run has not say nothing."""
     blind = {"cameras": [], "size_px": None, "proprioception": False, "prompt": "language"}
     seeing = {"cameras": ["base_camera"], "size_px": 128, "proprioception": True}
@@ -114,7 +114,7 @@ def test_what_policies_ask_to_see_is_part_of_them(tmp_path: Path) -> None:
         assert list(compared(roots).remarks) == remarks
 
 
-def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
+def test_other_differences_of_two_runs(tmp_path: Path) -> None:
     seen = {"prompt": "multimodal", "size_px": None}
     one = write_run(
         tmp_path / "a",

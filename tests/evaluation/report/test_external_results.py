@@ -65,7 +65,7 @@ def test_one_table_holds_all(ours: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert "lerobot_eval was run by lerobot-eval, whose files do not state: policy, split" in said
 
 
-def test_only_what_can_be_paired_is_compared(
+def test_only_paired_episodes_are_compared(
     ours: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     assert main(["compare", str(VLA_EVAL), str(ours), "--json"]) == 0

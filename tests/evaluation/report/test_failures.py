@@ -54,7 +54,7 @@ def test_where_episodes_fail_first(root: Path) -> None:
     assert movement.data["first_contact_s"][0] == pytest.approx(2.0)
 
 
-def test_no_tables_of_what_nobody_watched(tmp_path: Path) -> None:
+def test_no_tables_of_unmonitored_episodes(tmp_path: Path) -> None:
     root = write_run(tmp_path / "old", [result("push", 0, False)])
     assert failure_tables(open_evaluations([root])) == []
 

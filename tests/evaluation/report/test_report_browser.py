@@ -121,7 +121,7 @@ def test_curves_of_runs_are_drawn(tab: Browser, tmp_path: Path) -> None:
     assert len(set(found["colors"])) == 2
 
 
-def test_what_other_programs_do_not_state(tab: Browser, tmp_path: Path) -> None:
+def test_unstated_values_of_other_programs(tab: Browser, tmp_path: Path) -> None:
     theirs = Path(__file__).parents[2] / "data/foreign_results"
     report(ReportArgs(runs=(theirs / "vla_eval", theirs / "lerobot_eval"), out=tmp_path))
     tab.open(tmp_path / "report.html")

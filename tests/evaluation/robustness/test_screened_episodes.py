@@ -73,7 +73,7 @@ def test_known_verdicts_are_not_screened_again():
     assert none_left.next() is None and len(none_left.indices) == 2
 
 
-def test_a_verdict_is_read_as_it_was_written():
+def test_a_verdict_is_read_back():
     assert ScreeningVerdict.from_json(verdict(3, "hidden").to_json()) == verdict(3, "hidden")
     with pytest.raises(ValueError):
         ScreeningVerdict.from_json(b'{"task": 3}')

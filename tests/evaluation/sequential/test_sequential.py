@@ -65,7 +65,7 @@ def test_a_restarted_episode_widens_the_interval() -> None:
     assert found.mean == pytest.approx(8 / 9)
 
 
-def test_what_a_policy_draws_at_random_differs_between_tasks_and_splits() -> None:
+def test_policy_seeds_differ_between_tasks_and_splits() -> None:
     """Else outcomes of a round would depend on each other: all tasks have episodes of one seed."""
     drawn = [
         policy_seed(FakeEpisode(task, split, 1, 101))  # type: ignore[arg-type]

@@ -224,7 +224,7 @@ def test_changed_files_are_refused(
     assert told in line
 
 
-def test_it_is_run_again_as_it_was_shown(packed: Path, tmp_path: Path) -> None:
+def test_verification_repeats_the_observation_options(packed: Path, tmp_path: Path) -> None:
     found = read_submission(packed)
     (cell,) = found.cells
     shown = {"history": 3, "proprioception": False, "size_px": 64, "cameras": []}
@@ -333,7 +333,7 @@ def test_runs_of_a_benchmark_are_cells_of_one_file(tmp_path: Path) -> None:
     assert set(found.cells) == {"one", "two"} and found.cells["one"].count == 8
 
 
-def test_language_models_state_what_they_are(tmp_path: Path) -> None:
+def test_language_models_state_model_and_settings(tmp_path: Path) -> None:
     usage = {"requests": 2, "prompt_tokens": 100, "completion_tokens": 7, "cost": 0.5}
     about = {
         "policy": "chat:https://example.org/v1",

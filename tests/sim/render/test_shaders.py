@@ -242,7 +242,7 @@ np.savez(sys.argv[3], *images)
 @pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.parametrize("robot_name", ["xarm6", "panda"])
-def test_flat_pack_draws_what_the_stock_pack_draws(tmp_path, robot_name):
+def test_flat_images_equal_stock_images(tmp_path, robot_name):
     images = {}
     for pack in ("stock", "own", "colors"):
         file = tmp_path / f"{pack}.npz"

@@ -78,7 +78,7 @@ def test_it_keeps_the_margin_from_the_table(name, height_m, clear):
     assert arm_surface(name).clear(qpos, with_cube(*FAR), 0.02) == clear
 
 
-def test_it_finds_what_the_planner_finds(name):
+def test_it_finds_the_solution_of_the_planner(name):
     """A box among random poses of the arm: never clear where the planner sees a collision, and
     collisions only where it is not clear.
     """

@@ -146,7 +146,7 @@ def test_the_seventh_number_switches_the_vacuum(env, arm, value, on):
     assert arm.vacuum_on == on
 
 
-def test_the_description_of_actions_is_what_they_do():
+def test_actions_match_their_spec():
     spec = json.loads(json.dumps(ACTION_SPEC))
     parts = {part["name"]: part for part in spec["parts"]}
     assert spec["shape"] == [7] and (spec["low"], spec["high"]) == (-1.0, 1.0)
@@ -236,7 +236,7 @@ def test_the_command_stays_near_the_arm_while_it_is_blocked(env, arm):
             assert angle(arm.target_pose, here) < LEASH_RAD + 0.05 + 1e-6
 
 
-def test_what_cannot_be_reached_leaves_the_command_as_it_is(env, arm):
+def test_unreachable_poses_do_not_change_the_command(env, arm):
     for _ in range(40):
         before, qpos = arm.target_pose, arm.target_qpos.copy()
         env.step(act(x=-0.3, z=-0.6))
@@ -253,7 +253,7 @@ def test_what_cannot_be_reached_leaves_the_command_as_it_is(env, arm):
     assert distance(before, arm.target_pose) > 0.02  # and the way back is open
 
 
-def test_what_cannot_be_reached_leaves_the_command_as_it_is_even_when_it_ran_ahead(env, arm):
+def test_unreachable_poses_do_not_change_a_command_ahead_of_the_arm(env, arm):
     """The commanded joint angles are what the joints are driven to; planning starts from them."""
     for _ in range(40):
         before = arm.target_pose

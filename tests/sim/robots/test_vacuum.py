@@ -65,7 +65,7 @@ def height(env, slot):
 # ---- taking hold ----
 
 
-def test_it_takes_what_it_touches(env):
+def test_it_grasps_a_touched_body(env):
     hover(env, *CUBE_XY, 0.05, 0.0)
     assert held(env) == -1
     env.step(act(on=True))

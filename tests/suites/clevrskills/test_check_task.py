@@ -18,7 +18,7 @@ BAD = TaskCheck("oracle", "must", False, "solves none", "write a skill")
 WEAK = TaskCheck("variety", "should", False, "one wording", "say more")
 
 
-def test_only_what_must_hold_decides():
+def test_only_requirements_decide():
     assert TaskReport("sort", (GOOD, WEAK)).ok
     assert not TaskReport("sort", (GOOD, BAD)).ok
     data = json.loads(json.dumps(TaskReport("sort", (GOOD, BAD)).to_json()))

@@ -13,7 +13,7 @@ SUITE = load_suite("lohoravens")
 
 
 @pytest.mark.parametrize("task", ["pick_place_size", "stack_by_side_steps", "circle_by_size"])
-def test_a_packed_episode_is_read_as_it_was_and_what_cannot_be_packed_stays(task: str) -> None:
+def test_packed_episodes_are_read_back_and_others_stay(task: str) -> None:
     episode = SUITE.draw(task, "test", 3)
     data = json.loads(json.dumps(episode.to_json()))
     packed = json.loads(json.dumps(pack(data)))

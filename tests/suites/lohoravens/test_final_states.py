@@ -223,7 +223,7 @@ def upside_down(of: Solved) -> TensorWorld:
 
 
 @pytest.mark.parametrize("key", TOWERS)
-def test_what_only_resembles_a_tower_is_none(key: str) -> None:
+def test_heaps_that_resemble_a_tower_do_not_count(key: str) -> None:
     of = solved(key)
     for way in (flat, covered, floating, off_base, upside_down):
         holds, share = look(of.scene, way(of))

@@ -124,7 +124,7 @@ def test_hidden_blocks(key: str, spoil: Spoil) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in HIDDEN if "under" in key])
-def test_what_hid_a_block_stays_out_of_the_bowls(key: str) -> None:
+def test_covering_blocks_stay_out_of_the_bowls(key: str) -> None:
     of = solved(key)
     scene, world = of.scene, of.world()
     all_in_a_bowl(scene, world)

@@ -98,7 +98,7 @@ def test_a_block_lost_on_the_way_is_dropped() -> None:
     np.testing.assert_allclose(env.proprioception()["qpos"], start, atol=0.02)
 
 
-def test_what_cannot_be_brought_on_is_put_back(monkeypatch) -> None:
+def test_a_block_is_put_back_if_its_target_is_unreachable(monkeypatch) -> None:
     env = field(block("one", "red", *A), block("other", "blue", *B))
     before, move, moves = place_of(env, 0), PrimitiveArm.move, []
 
@@ -195,7 +195,7 @@ class LuckyArm:
         yield np.zeros(7)
 
 
-def test_a_way_is_looked_for_several_times_before_there_is_none() -> None:
+def test_a_path_is_planned_several_times_before_giving_up() -> None:
     assert len([*_move_to_any(LuckyArm(SEARCHES - 1), [Pose()])]) == 1
     assert len([*_move_to_any(LuckyArm(2 * SEARCHES - 1), [Pose(), Pose()])]) == 1
     with pytest.raises(PlanFailed):

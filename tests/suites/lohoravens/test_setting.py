@@ -98,7 +98,7 @@ def test_images_have_each_cameras_own_size_and_colors_where_bodies_are() -> None
 
 
 @pytest.mark.render
-def test_a_film_of_the_map_shows_what_the_environment_does() -> None:
+def test_rendered_maps_equal_those_of_the_environment() -> None:
     env = field(*BODIES, render_backend="cpu", cameras=("map",), look="flat")
     film = TrajectoryRenderer(("map",), "ur5e", setting=env.setting)
     film.open(env.scene_description())

@@ -130,13 +130,13 @@ def alike_together(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", TOGETHER)
-def test_goals_of_several_episodes_are_looked_at_together(key: str) -> None:
+def test_goals_of_several_episodes_are_batched(key: str) -> None:
     alike_together(key)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
-def test_goals_of_all_tasks_are_looked_at_together(key: str) -> None:
+def test_goals_of_all_tasks_are_batched(key: str) -> None:
     alike_together(key)
 
 

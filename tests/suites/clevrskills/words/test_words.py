@@ -127,7 +127,7 @@ def test_forms_of_commands(stack: ClevrSkillsEnv, text: str, kind: type) -> None
         ("put down", "NOTHING_HELD"),
     ],
 )
-def test_what_can_not_be_done_is_a_code_and_costs_a_turn(
+def test_an_impossible_command_has_a_code_and_costs_a_turn(
     stack: ClevrSkillsEnv, text: str, code: str
 ) -> None:
     before = stack.get_state()

@@ -98,7 +98,7 @@ def test_meaning_of_instructions(text: str, meant: tuple) -> None:
         ("pick up the red block and place it on the left of the mauve block", "UNKNOWN_COLOR"),
     ],
 )
-def test_what_cannot_be_read(text: str, code: str) -> None:
+def test_unreadable_videos(text: str, code: str) -> None:
     with pytest.raises(Refused) as caught:
         parse(text)
     assert caught.value.code == code and code in CODES
@@ -144,7 +144,7 @@ def asked(env: LoHoRavensEnv, pick: str, place: str):
         ("smaller red block", "far side of the blue block", "NO_ROOM"),
     ],
 )
-def test_what_cannot_be_done(env: LoHoRavensEnv, pick: str, place: str, code: str) -> None:
+def test_impossible_instructions(env: LoHoRavensEnv, pick: str, place: str, code: str) -> None:
     request = asked(env, pick, place)
     assert request.move is None and request.code == code
     sentence = CODES[code][0].format(**request.args)

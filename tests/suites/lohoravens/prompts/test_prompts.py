@@ -189,7 +189,7 @@ def test_parts_of_par_have_arguments_of_their_own() -> None:
         PAR(SUITE, find_interface(SUITE))
 
 
-def test_parts_of_par_see_what_they_need_whatever_the_planner_is_shown() -> None:
+def test_parts_of_par_have_their_own_observations() -> None:
     pytest.importorskip("torch")
     given = {
         "planner": "greedy_text",
@@ -210,7 +210,7 @@ if __name__ == "__main__":
         (GOLDEN / f"{name}.txt").write_text(written(requests(name)), encoding="utf-8")
 
 
-def test_drawn_instructions_are_what_a_perfect_actor_understands() -> None:
+def test_sampled_instructions_are_parsed_by_a_perfect_actor() -> None:
     bodies = (
         *(block("block_0", "ravens/red", -0.2, -0.2), block("block_1", "ravens/blue", -0.1, 0.1)),
         *(bowl("bowl_0", "ravens/green", 0.0, 0.25), zone("zone_0", "ravens/pink", -0.25, 0.2)),
