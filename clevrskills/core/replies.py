@@ -28,7 +28,9 @@ _CLOSED, _OPENED, _ENDED, _ANSWER, _ANSWERED = (
 )
 _NAMES = "action|instruction|command|answer"
 _ELEMENT = re.compile(rf"<({_NAMES})>", re.IGNORECASE)
-_JSON = re.compile(rf"""(["'])(?:next_)?({_NAMES})\1\s*:\s*(["'])((?:\\.|(?!\3).)*)\3""", re.I)
+_JSON = re.compile(
+    rf"""(["'])(?:next_)?({_NAMES})\1\s*:\s*(["'])((?:\\.|(?!\3|\\).)*\\?)\3""", re.I
+)
 _TOKEN = re.compile(r"<\|[^|<>\n]*\|>|</?(?:s|output|response|end_of_turn)>|</\w+>", re.IGNORECASE)
 _ITEM = re.compile(r"^\s*(?:\(?\d+[.):]|[-•+–—])\s+")
 _MARK = re.compile(

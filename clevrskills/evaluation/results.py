@@ -15,10 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from clevrskills.core.episode import episode_name
-from clevrskills.core.suite import DEFAULT, SUITES, Suite, TaskInfo, all_splits, load_suite
+from clevrskills.core.suite import (
+    DEFAULT,
+    SUITES,
+    Suite,
+    TaskInfo,
+    all_splits,
+    all_views,
+    load_suite,
+)
 from clevrskills.errors import ClevrSkillsError, DamagedError, UnknownNameError
 from clevrskills.jobs.files import read_json, to_json
 from clevrskills.jobs.journal import Record, read_lines
@@ -322,6 +330,15 @@ def check_track(track: str) -> None:
         if not _TRACK.fullmatch(one):
             allowed = (*TRACKS, "open (TEXT)", "any of these, pretrained")
             raise UnknownNameError("track", one, allowed)
+
+
+def state_access(run: Run, suite: Suite) -> tuple[str, ...]:
+    """Return how the policy of a run knows the simulator state: ``privileged``, and ``sees V`` for
+    each view V that describes it in words.
+    """
+    kinds, shown = all_views(suite), cast(Sequence[str], run.observation.get("views") or ())
+    views = (f"sees {name}" for name in shown if kinds.get(name) == "text" and "@" not in name)
+    return (*["privileged"] * bool(run.privileged), *views)
 
 
 def part_name(episode: str, part: str) -> str:

@@ -94,6 +94,7 @@ async def serving(
         host,
         port,
         process_request=answer,
+        origins=[None],  # no web page
         logger=quiet_log(),
         compression=None,
         max_size=MAX_MESSAGE_BYTES,

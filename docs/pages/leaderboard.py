@@ -6,13 +6,14 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clevrskills.core.report import protocol_of
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import state_access
 from clevrskills.evaluation.submission.checks import check, numbers_of, run_of
 from clevrskills.evaluation.submission.command import RECORD
 from clevrskills.evaluation.submission.document import Submission, SubmittedRun, read_submission
@@ -30,7 +31,7 @@ with the outcome of every episode. To add a row, see [submitting](#submitting).
 ## Results
 
 Success rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools them.
-Privileged policies read the simulator state.
+Privileged policies read the simulator state; *sees state*: the policy observes a description of it.
 """  # noqa: E501
 PROCEDURE = """\
 ## Submitting
@@ -160,8 +161,10 @@ def _table(rows: list[Row]) -> str:
         found, counts = row.found, {of.count for of in row.cell.tasks.values()}
         name = escaped(found.name)
         linked = f"[{name}]({found.link})" if found.link else name
-        privileged = row.cell.run["privileged"] or (row.record and row.record["privileged"])
-        marks = ["privileged"] * bool(privileged) + [found.note] * bool(found.note)
+        run = run_of(row.cell, found)
+        if row.record and row.record["privileged"]:
+            run = replace(run, privileged=True)
+        marks = [*state_access(run, suite), *[found.note] * bool(found.note)]
         note = f" ({escaped(', '.join(marks))})" if marks else ""
         badge = row.record["badge"] if row.record else SELF_REPORTED
         count = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts)}"

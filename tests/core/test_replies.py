@@ -165,6 +165,15 @@ def test_repairs_are_counted() -> None:
         assert read_reply(reply, grammar("asgardbench")).usage == {"repaired": 1}
 
 
+def test_backslashes_in_texts_of_json() -> None:
+    for reply, action in (
+        (r'{"action": "find \"Mug\" now"}', r"find \"Mug\" now"),
+        (r'{"action": "find Mug\"}', "find Mug\\"),
+        ('"action": "' + "\\" * 200, ""),
+    ):
+        assert read_reply(reply).action == action
+
+
 def test_long_replies_are_cut_to_a_line() -> None:
     assert len(read("Action: " + "find a mug " * 99)) <= LINE
     assert first_words("<think>\nso\n</think>\nI\n\nam  lost") == "I am lost"

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect as raw_connect
 from websockets.sync.server import ServerConnection
+from websockets.typing import Origin
 
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.policy import GaveUp, Observation, PolicyError
@@ -231,6 +233,15 @@ def test_an_api_key(
         monkeypatch.setenv(name, value)
         with pytest.raises(ClevrSkillsError, match=f"^api_key_env: {said}"):
             connect(url, api_key_env=name)
+
+
+def test_web_pages_cannot_connect(dialect: str) -> None:
+    with served("One", dialect) as url:
+        address, page = url.replace(dialect, "ws"), Origin("https://example.org")
+        with pytest.raises(InvalidStatus, match="403"), raw_connect(address, origin=page):
+            pass
+        with raw_connect(address):
+            pass
 
 
 def test_names_of_another_openpi_server() -> None:

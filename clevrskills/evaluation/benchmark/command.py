@@ -215,7 +215,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> None:
 
 def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[RunPart]) -> None:
     from clevrskills.evaluation.benchmark.headline import headlines, pooled_headlines
-    from clevrskills.evaluation.results import open_evaluations
+    from clevrskills.evaluation.results import open_evaluations, state_access
 
     evaluations = open_evaluations([args.out / part.cell.name for part in parts])
     rows = [
@@ -239,6 +239,7 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[RunPart]) ->
         words = f"{run.row}, {part.cell.name}: {' | '.join(one.text for one in found)}"
         if restarts := sum(result.starts - 1 for result in evaluation.results):
             words += f", {restarts} restarts"
+        words += "".join(f", {mark}" for mark in state_access(evaluation.run, evaluation.suite))
         if args.quick:
             words = f"quick check on {part.split}, no result: {words}"
         elif k == len(rows) - 1:

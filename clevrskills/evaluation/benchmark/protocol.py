@@ -13,6 +13,7 @@ from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import NO_TRACK, TRACKS, EpisodeResult, Run
 from clevrskills.evaluation.selection import frozen_tasks
+from clevrskills.jobs.arguments import check_names
 
 QUICK_EPISODES = 10
 """Episodes of each task of a quick check."""
@@ -83,6 +84,7 @@ def declared(run: Run, suite: Suite) -> Run:
     }
     if asked := [f"{option} {allowed}" for option, allowed in missing.items() if allowed]:
         raise ClevrSkillsError(f"a result must declare {' and '.join(asked)}")
+    check_names(**{"value of --trained-on": ((trained_on,), (*protocol.trained_on, NONE))})
     if track == NO_TRACK and trained_on != NONE:
         raise ClevrSkillsError(f"--trained-on {trained_on}: the policy has no training data")
     return replace(run, track=track, trained_on=trained_on)

@@ -7,7 +7,7 @@ import pandas as pd
 from clevrskills.core.report import Measure
 from clevrskills.evaluation.handover.tables import composition_tables
 from clevrskills.evaluation.report import tables
-from clevrskills.evaluation.results import POLICY_ERROR, Evaluation
+from clevrskills.evaluation.results import POLICY_ERROR, Evaluation, state_access
 from clevrskills.evaluation.sequential.tables import sequential_tables
 
 SHOWN = ("success_once", "goal_fraction")
@@ -21,7 +21,8 @@ def print_summary(evaluation: Evaluation) -> None:
     and partial episodes have their own tables.
     """
     run = evaluation.run
-    title = f"{evaluation.label} on {run.row}, in brackets 95 % intervals"
+    marks = "".join(f", {mark}" for mark in state_access(run, evaluation.suite))
+    title = f"{evaluation.label}{marks} on {run.row}, in brackets 95 % intervals"
     tables.print_lines(title, wrap=True)
     further = [*sequential_tables([evaluation]), *composition_tables([evaluation])]
     rows, levels = tables.task_rows([evaluation]), tables.level_rows([evaluation])

@@ -17,7 +17,14 @@ from rich.text import Text
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.report import Measure, pools_episodes, reported
 from clevrskills.core.suite import Suite
-from clevrskills.evaluation.results import CAUSES, NO_TRACK, RESTARTED, EpisodeResult, Evaluation
+from clevrskills.evaluation.results import (
+    CAUSES,
+    NO_TRACK,
+    RESTARTED,
+    EpisodeResult,
+    Evaluation,
+    state_access,
+)
 from clevrskills.evaluation.statistics import Estimate, columns, mean, share
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
@@ -106,7 +113,7 @@ class ResultRow:
     value: str = ""  # value of the tag
     rejected: int = 0  # rejected perturbed episodes of the task
     restarts: int = 0  # restarts of episodes
-    privileged: bool = False  # whether the policy had access to the environment or episode ids
+    marks: tuple[str, ...] = ()  # access to the state, see `evaluation.results.state_access`
 
 
 def heading_of(measure: Measure) -> str:
@@ -308,7 +315,7 @@ def words(rows: Sequence[ResultRow], measures: Sequence[Measure] = ()) -> pd.Dat
             texts["benchmark"] = row.benchmark
         if several:
             texts["run"] = row.run
-        texts["track"] = (row.track or "not stated") + ", privileged" * row.privileged
+        texts["track"] = ", ".join([row.track or "not stated", *row.marks])
         texts["episodes"] = str(row.episodes)
         for measure in (*MEASURES, *measures):
             texts[heading_of(measure)] = text_of(row, measure)
@@ -320,7 +327,7 @@ def words(rows: Sequence[ResultRow], measures: Sequence[Measure] = ()) -> pd.Dat
             texts["restarts"] = str(row.restarts)
         table.append(texts)
     frame = pd.DataFrame(table)
-    if all(row.track == NO_TRACK or row.tag for row in rows):
+    if all(texts["track"] == NO_TRACK or row.tag for texts, row in zip(table, rows, strict=True)):
         del frame["track"]
     for heading in map(heading_of, (*MEASURES[1:], *measures)):
         if heading in frame and (frame[heading] == "-").all():
@@ -407,7 +414,7 @@ def _rows(
                 **about,
                 of_tasks=0 if task else sum(t.level == level and split in t.splits for t in known),
                 track=run.track,
-                privileged=run.privileged,
+                marks=state_access(run, evaluation.suite),
                 benchmark=run.row,
                 axes=" ".join(f"{axis}:{strength}" for axis, strength in run.axes.items()),
                 rejected=len(run.rejected.get(frozen_name(task, split), ())),

@@ -11,6 +11,7 @@ from typing import Any
 
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.observer import LANGUAGE
+from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.report import protocol_of
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import (
@@ -22,7 +23,14 @@ from clevrskills.core.suite import (
     suite_names,
     tagged,
 )
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import (
+    ClevrSkillsError,
+    UnknownNameError,
+    check_kind,
+    errors_in,
+    one_line,
+    whole_number,
+)
 from clevrskills.evaluation.benchmark.protocol import cell_tasks, declared, deviations
 from clevrskills.evaluation.results import EpisodeResult, Run, allowed, check_track
 from clevrskills.evaluation.selection import frozen_tasks
@@ -45,12 +53,19 @@ def check(found: Submission) -> None:
     Raises:
         ClevrSkillsError: It was changed, or has other episodes, settings or rates.
     """
+    with errors_in("the file is no submission"):  # any of its values may have another type
+        _check(found)
+
+
+def _check(found: Submission) -> None:
+    for name in ("name", "by", "link", "note", "track", "trained_on", "suite"):
+        check_kind(name, getattr(found, name), "str")
     if found.signed().digest != found.digest:
         raise ClevrSkillsError("the file was changed after packing: its digest does not match")
     if not found.name or not found.track:
         raise ClevrSkillsError("the submission has no name or no track")
     for text in (found.name, found.by, found.note):
-        if len(text) > _LONGEST or not (text.isprintable() or not text):
+        if len(text) > _LONGEST or not text.isprintable():
             raise ClevrSkillsError(
                 f"{text[:40]!r}: names and notes have one line of at most {_LONGEST} characters"
             )
@@ -61,11 +76,32 @@ def check(found: Submission) -> None:
     suite = load_suite(found.suite)
     if not found.cells or not all(cell.tasks for cell in found.cells.values()):
         raise ClevrSkillsError("the submission has no episodes")
+    protocol = protocol_of(suite)
+    known = [cell.name for cell in protocol.cells] if protocol else [""]
     for name, cell in found.cells.items():
+        of = cell.run["protocol"]
+        if of not in known or name != cell_name(name, of):  # it becomes the name of a folder
+            raise ClevrSkillsError(f"{name[:40]!r} is no name of a cell of the protocol")
         try:
             _check_cell(cell, suite, found)
         except ClevrSkillsError as error:
-            raise ClevrSkillsError(f"{name}: {error}" if name else str(error)) from None
+            raise ClevrSkillsError(
+                f"{name}: {one_line(error)}" if name else one_line(error)
+            ) from None
+    runs = [cell.run for cell in found.cells.values()]
+    who = [
+        (run["policy"], run["controller"], run["policy_args"].get("model"), run["content"])
+        for run in runs
+    ]
+    if any(other != who[0] for other in who):
+        raise ClevrSkillsError(f"{' and '.join(found.cells)} are runs of different policies")
+
+
+def cell_name(folder: str, protocol: str) -> str:
+    """Return the name of a run in a submission: the cell of the protocol that it belongs to, or the
+    letters, digits, dots and dashes of its folder if the suite has no protocol.
+    """
+    return protocol or re.sub(r"[^\w.-]", "", folder)
 
 
 def _check_cell(cell: SubmittedRun, suite: Suite, found: Submission) -> None:
@@ -80,16 +116,21 @@ def _check_cell(cell: SubmittedRun, suite: Suite, found: Submission) -> None:
             raise ClevrSkillsError(f"{name}: the episodes were not the first {of.count}")
         if cell.run["benchmark"] != frozen.header.benchmark:
             raise ClevrSkillsError(f"{name}: the benchmark version is another")
+        if cell.run["robot"] != frozen.header.robot:
+            raise ClevrSkillsError(f"{name}: the robot is another")
+        if cell.run["interface"] not in (known := suite.tasks[task].interfaces):
+            raise UnknownNameError(f"interface of {task}", cell.run["interface"], [*known])
     protocol = protocol_of(suite)
     if protocol is None or protocol.pool == "tasks":
         counts = {of.count for of in cell.tasks.values()}
         if len(counts) > 1:
             raise ClevrSkillsError(f"the tasks have {min(counts)} to {max(counts)} episodes")
     run = run_of(cell, found)
+    observation_of(run.observation)
     _check_protocol(run, suite)
     declared(run, suite)
     most = allowed(cell.count)
-    if cell.restarts > most and not run.accept_restarts:
+    if whole_number("restarts", cell.restarts) > most and not run.accept_restarts:
         raise ClevrSkillsError(f"{cell.restarts} second starts of episodes; allowed: {most}")
     if {k: list(v) for k, v in cell.rates.items()} != rates_of(
         cell.tasks, cell.run, suite, found.trained_on
@@ -176,6 +217,20 @@ def run_of(cell: SubmittedRun, found: Submission) -> Run:
     episodes = {name: of.file for name, of in cell.tasks.items()}
     more = {"track": found.track, "trained_on": found.trained_on, "suite": found.suite}
     return Run(**{**cell.run, **more, "label": found.name, "episodes": episodes})
+
+
+def observation_of(data: Mapping[str, Any]) -> ObservationOptions:
+    """Return the observation options in a submission.
+
+    Raises:
+        ClevrSkillsError: An option is unknown or not allowed.
+    """
+    known = [entry.name for entry in fields(ObservationOptions)]
+    check_names(**{"setting of the observation": (data, known)})
+    given: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in data.items()
+    }
+    return ObservationOptions(**given)
 
 
 def numbers_of(run: Mapping[str, Any], suite: Suite, trained_on: str) -> dict[str, list[str]]:

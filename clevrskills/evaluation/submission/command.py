@@ -55,7 +55,8 @@ class SubmissionArgs:
     policy: str | None = None
     """verify: policy to evaluate again; never taken from the file, which might name code."""
     policy_arg: Repeated[str] = ()
-    """verify: policy argument, NAME=VALUE, overriding that of the file; repeatable."""
+    """verify: policy argument, NAME=VALUE, overriding that of the file, or controller.NAME=VALUE;
+    repeatable. Text arguments are never taken from the file."""
     controller: str = ""
     """verify: policy that executes the commands of --policy; never taken from the file."""
     fresh: int | None = None

@@ -25,6 +25,7 @@ from clevrskills.evaluation.results import (
     read_run,
 )
 from clevrskills.evaluation.submission.checks import (
+    cell_name,
     check,
     check_lines,
     check_results,
@@ -88,10 +89,11 @@ def pack(
         about[option] = given or next(iter(values), "")
     labeled = replace(first, track=about["track"], trained_on=about["trained_on"])
     stated = declared(labeled, suite)
-    cells = {
-        cell or run.protocol: _cell(roots[cell], run, suite, stated.trained_on)
-        for cell, run in runs.items()
-    }
+    cells: dict[str, SubmittedRun] = {}
+    for folder, run in runs.items():
+        if (cell := cell_name(folder, run.protocol)) in cells:
+            raise ClevrSkillsError(f"{root} has several runs of {cell}: name the folder of one")
+        cells[cell] = _cell(roots[folder], run, suite, stated.trained_on)
     found = Submission(
         name=name or first.label,
         by=by,

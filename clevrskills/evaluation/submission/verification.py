@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from clevrskills.core.episode import frozen_name
-from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
@@ -28,11 +28,16 @@ from clevrskills.evaluation.freeze.screening import Screener
 from clevrskills.evaluation.request import make_request
 from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
 from clevrskills.evaluation.runner import run as evaluate
-from clevrskills.evaluation.submission.checks import numbers_of, rate_of, run_of, split_name
+from clevrskills.evaluation.submission.checks import (
+    numbers_of,
+    observation_of,
+    rate_of,
+    run_of,
+    split_name,
+)
 from clevrskills.evaluation.submission.document import Submission, SubmittedRun
 from clevrskills.evaluation.submission.inflation import SOLVED, Outcomes, judge
 from clevrskills.jobs import work
-from clevrskills.jobs.arguments import check_names
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.process_setup import now
 from clevrskills.jobs.progress import Display
@@ -73,7 +78,8 @@ class Verifier:
     """Verifier that evaluates the policy of a submission again; see :func:`verify`.
 
     Raises:
-        ClevrSkillsError: Only the file or only the verifier has a controller.
+        ClevrSkillsError: Only the file or only the verifier has a controller, or an argument in
+            text is only in the file.
     """
 
     def __init__(
@@ -87,11 +93,18 @@ class Verifier:
         controller: str = "",
     ) -> None:
         self._found, self._policy, self._folder = found, policy, folder
-        self._given, self._workers = policy_arguments(policy_args), workers
-        self._controller = controller
-        for cell in found.cells.values():
+        given, self._workers = policy_arguments(policy_args), workers
+        self._controller, part = controller, "controller."
+        mine = {k: v for k, v in given.items() if not k.startswith(part)}
+        of_controller = {k.removeprefix(part): v for k, v in given.items() if k.startswith(part)}
+        self._options: dict[str, dict[str, Any]] = {}
+        for name, cell in found.cells.items():
             if bool(own := cell.run["controller"]) != bool(controller):
                 raise ClevrSkillsError(f"--controller {controller}; the file has {own or 'none'}")
+            self._options[name] = {
+                "policy_arg": _options(cell.run["policy_args"], mine),
+                "controller_arg": _options(cell.run["controller_args"], of_controller, part),
+            }
         self.suite = load_suite(found.suite)
         self.seed = secrets.randbits(SECRET_BITS) if seed is None else seed
         self.runs: dict[str, Run] = {}
@@ -125,9 +138,9 @@ class Verifier:
     ) -> list[EpisodeResult]:
         """Evaluate episodes with the settings of a cell."""
         root, run = self._folder / folder, self._found.cells[cell].run
-        request = make_request(self._arguments(run, refs[0], root), suite)
-        shown = {k: tuple(v) if isinstance(v, list) else v for k, v in run["observation"].items()}
-        check_names(**{"setting of the observation": (shown, _OPTIONS)})
+        request = make_request(self._arguments(cell, refs[0], root), suite)
+        options = observation_of(run["observation"])
+        shown = {name: getattr(options, name) for name in run["observation"]}
         config = replace(request.config, policy=replace(request.config.policy, overrides=shown))
         files, own = (sorted(of.values()) for of in (run["content"], config.run.content))
         if files and own and files != own:
@@ -141,13 +154,14 @@ class Verifier:
         self.runs[cell] = read_run(root)
         return list(read_results(root))
 
-    def _arguments(self, run: Mapping[str, Any], ref: EpisodeRef, out: Path) -> EvaluateArgs:
+    def _arguments(self, cell: str, ref: EpisodeRef, out: Path) -> EvaluateArgs:
         """Return the arguments of an evaluation, without observation options."""
+        run = self._found.cells[cell].run
         same = ("robot", "criteria", "interface", "feedback", "stop", "wording", "chunk")
         return EvaluateArgs(
             **{name: run[name] for name in same},
+            **self._options[cell],
             policy=self._policy,
-            policy_arg=_options({**run["policy_args"], **self._given}),
             track=self._found.track,
             suite=self._found.suite,
             tasks=(ref.task,),
@@ -157,13 +171,9 @@ class Verifier:
             noise=run["noise"] or None,
             strict_actions=not run["clip"],
             controller=self._controller or None,
-            controller_arg=_options(run["controller_args"]),
             workers=self._workers,
             isolate=True,
         )
-
-
-_OPTIONS = [entry.name for entry in fields(ObservationOptions)]
 
 
 def verify(
@@ -181,7 +191,8 @@ def verify(
     Args:
         found: The checked submission.
         policy: Policy named by the verifier; the file's might name code.
-        policy_args: Arguments of the policy as options, overriding those of the file.
+        policy_args: Arguments of the policy as options, overriding those of the file; text of the
+            file is never used. Those of the controller begin with ``controller.``.
         fresh: Fresh episodes per task and split.
         seed: Seed of the episodes; ``None``: random bits.
         workers: Number of processes.
@@ -313,6 +324,28 @@ def _rates(
     return rates
 
 
-def _options(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return arguments of a policy as command-line values."""
-    return tuple(f"{name}={to_json(value)}" for name, value in arguments.items())
+def _options(of_file: Mapping[str, Any], own: Mapping[str, Any], part: str = "") -> tuple[str, ...]:
+    """Return arguments of a policy as command-line values, overridden by the verifier's own.
+
+    Args:
+        of_file: Arguments in the file.
+        own: Arguments given by the verifier.
+        part: Prefix of their names in the error message.
+
+    Raises:
+        ClevrSkillsError: The file has text that the verifier does not give.
+    """
+    texts = {name: of for name, of in of_file.items() if name not in own and _has_text(of)}
+    if texts:
+        again = (quote(f"{part}{name}={to_json(of)}") for name, of in texts.items())
+        raise ClevrSkillsError(
+            "text in the arguments of the file is not used, since it may name code, files or "
+            f"secrets; repeat what you trust: {' '.join(f'--policy-arg {of}' for of in again)}"
+        )
+    return tuple(f"{name}={to_json(value)}" for name, value in {**of_file, **own}.items())
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, Mapping | list):
+        return any(map(_has_text, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, str)

@@ -223,6 +223,27 @@ def test_rows_name_the_benchmark(tmp_path: Path) -> None:
         assert tables.numbers(rows)["benchmark"].tolist() == [name]
 
 
+def test_access_to_the_state_is_printed_beside_the_track(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    views = {"views": ["base_camera", "state"]}
+    cases = {
+        "none": {},
+        "none, privileged": {"privileged": True},
+        "none, sees state": {"observation": views},
+        "none, privileged, sees state": {"privileged": True, "observation": views},
+    }
+    for name, about in cases.items():
+        root = write_run(tmp_path / name, outcomes("pick", [True]), track="none", **about)
+        opened = open_evaluations([root])
+        frame = tables.words(tables.task_rows(opened))
+        assert frame.get("track", pd.Series(["none"])).tolist() == [name]
+        summary.print_summary(opened[0])
+        assert lines_of(capsys)[0].startswith(f"policy{name.removeprefix('none')} on clevrskills")
+    both = tables.words(tables.task_rows(open_evaluations([tmp_path / name for name in cases])))
+    assert both["track"].tolist() == [*cases]
+
+
 def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 

@@ -175,6 +175,10 @@ def renamed(data: dict[str, Any]) -> None:
     data["cell"]["tasks"]["cubes_base"] = data["cell"]["tasks"].pop("geoms_base")
 
 
+def moved(data: dict[str, Any]) -> None:
+    data["cells"]["../x"] = data["cells"].pop("text")
+
+
 def set_to(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(data: dict[str, Any]) -> None:
         for name in path[:-1]:
@@ -209,6 +213,19 @@ CHANGES = {
     "another version": (set_to("version", value=2), True, "has version 2"),
     "another field": (set_to("extra", value=1), False, "other fields"),
     "another setting": (set_to("cell", "run", "smell", value=1), True, "of a run 'smell'"),
+    "a name that is a number": (set_to("name", value=3), True, "name=3; allowed: text"),
+    "invented training": (set_to("trained_on", value="<b>"), True, "unknown value of --trained-on"),
+    "another interface": (
+        set_to("cell", "run", "interface", value="`<b>"), True, "unknown interface of geoms '`<b>'"
+    ),
+    "another robot": (set_to("cell", "run", "robot", value="arm"), True, "the robot is another"),
+    "another look": (
+        set_to("cell", "run", "observation", "look", value="raw"), True, "unknown look 'raw'"
+    ),
+    "settings that are a list": (set_to("cell", "run", value=[1]), True, "is no submission"),
+    "restarts below 0": (set_to("cell", "restarts", value=-1), True, "restarts=-1; allowed"),
+    "a cell that is a path": (moved, True, "'../x' is no name of a cell"),
+    "another cell": (set_to("cell", "run", "protocol", value="view3d"), True, "no name of a cell"),
     "other letters": (set_to(*GEOMS, "outcomes", value="11112222"), False, "not all 0 or 1"),
 }  # fmt: skip
 
@@ -327,10 +344,24 @@ def test_restarted_episodes_of_a_run_that_accepts_them_are_failures(tmp_path: Pa
 
 
 def test_runs_of_a_benchmark_are_cells_of_one_file(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        own_run(tmp_path / name, tasks=("pick", "place"))
+    frozen = load_suite("lohoravens").frozen("pick_place_area", "test")
+    about: dict[str, Any] = {"suite": "lohoravens", "robot": frozen.header.robot, "benchmark": 1}
+    about |= {"episodes": {"pick_place_area_test": frozen.content_hash}, "observation": SHOWN}
+    about |= {"interface": "pick_place", "track": "open", "trained_on": "all"}
+    lines = [
+        result("pick_place_area", k, True, split="test", episode=frozen[k].content_hash)
+        for k in range(2)
+    ]
+    for name, noise in (("one", ""), ("two", "p40")):
+        write_run(tmp_path / name, lines, noise=noise, **about)
     found = pack(tmp_path, "a", "", "", "")
-    assert set(found.cells) == {"one", "two"} and found.cells["one"].count == 8
+    assert set(found.cells) == {"clean", "p40"} and found.cells["p40"].count == 2
+    write_run(tmp_path / "two", lines, noise="p40", **{**about, "policy": "other:Policy"})
+    with pytest.raises(ClevrSkillsError, match="clean and p40 are runs of different policies"):
+        pack(tmp_path, "a", "", "", "")
+    write_run(tmp_path / "three", lines, **about)
+    with pytest.raises(ClevrSkillsError, match="several runs of clean"):
+        pack(tmp_path, "a", "", "", "")
 
 
 def test_language_models_state_model_and_settings(tmp_path: Path) -> None:
@@ -384,14 +415,28 @@ def test_transcripts_are_scored_again(tmp_path: Path, monkeypatch: pytest.Monkey
         transcribed(found, tmp_path / "run")
 
 
-def test_a_controller_is_named_by_the_verifier(packed: Path, tmp_path: Path) -> None:
+def test_code_and_secrets_are_named_by_the_verifier(packed: Path, tmp_path: Path) -> None:
     found = read_submission(packed)
     (name,) = found.cells
-    run = {**found.cells[name].run, "controller": "os:system"}
-    other = replace(found, cells={name: replace(found.cells[name], run=run)})
-    for of, given in ((other, ""), (found, "zero")):
+
+    def other(**more: Any) -> Submission:
+        run = {**found.cells[name].run, **more}
+        return replace(found, cells={name: replace(found.cells[name], run=run)})
+
+    controlled = {"controller": "os:system", "controller_args": {"command": "ls"}}
+    for of, controller in ((other(**controlled), ""), (found, "zero")):
         with pytest.raises(ClevrSkillsError, match="--controller"):
-            Verifier(of, "zero", (), tmp_path, controller=given)
+            Verifier(of, "zero", (), tmp_path, controller=controller)
+    Verifier(other(policy_args={"chunk": 3, "prompt": {"few": [True, None]}}), "zero", (), tmp_path)
+    for value in ("os:system", ["x"], {"api_key_env": "HOME"}):
+        of = other(policy_args={"planner": value})
+        with pytest.raises(ClevrSkillsError, match="repeat what you trust: --policy-arg 'planner="):
+            Verifier(of, "zero", (), tmp_path)
+        Verifier(of, "zero", ["planner=chat:oracle"], tmp_path)
+    of = other(**controlled)
+    with pytest.raises(ClevrSkillsError, match="--policy-arg 'controller.command="):
+        Verifier(of, "zero", (), tmp_path, controller="zero")
+    Verifier(of, "zero", ["controller.command=dir"], tmp_path, controller="zero")
 
 
 def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
