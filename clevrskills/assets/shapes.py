@@ -167,7 +167,7 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
     if item is None:
         raise UnknownNameError("shape", name, (*shape_names(), *other_objects()))
     if size is not None and (len(size) != 3 or min(size) <= 0):
-        raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
+        raise ValueError(f"size of {name!r} must be three positive lengths in meters, got {size}")
     solid = _solid(item)
     low, high = solid.bounds()
     scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)

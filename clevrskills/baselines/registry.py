@@ -106,4 +106,4 @@ def build(name: str, config: PolicyConfig, spec: PolicySpec, seed: int = 0) -> L
         except (AssertionError, ArithmeticError, RuntimeError, ValueError) as error:
             if isinstance(error, ClevrSkillsError):
                 raise
-            raise ClevrSkillsError(f"policy {name} cannot be built so: {error}") from error
+            raise ClevrSkillsError(f"policy {name} cannot be built: {error}") from error

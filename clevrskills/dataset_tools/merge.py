@@ -238,9 +238,7 @@ class _DatasetJoin:
             except OSError as error:
                 raise DatasetError.of(stored, error) from error
             if [len(data), hashlib.sha256(data).hexdigest()] != [*expected.files[file]]:
-                raise DatasetError(
-                    f"{stored} is not what the manifest says; see: clevrskills check"
-                )
+                raise DatasetError(f"{stored} differs from the manifest; see: clevrskills check")
             yield file, data
 
     def _write_folder(self, path: Path, names: Sequence[str]) -> None:

@@ -301,7 +301,7 @@ class Evaluation:
             return f"Episodes end when the policy says `done`, or after {limit}."
         if self.run.stop_on_success:
             return f"Episodes end when the goal holds, or after {limit}."
-        return f"Episodes go on for {limit}, also after the goal held."
+        return f"Episodes continue for {limit}, also after the goal held."
 
     def rank(self, split: str) -> int:
         """Return the position of a split in the suite."""

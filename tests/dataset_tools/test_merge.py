@@ -229,7 +229,7 @@ def test_cut_shards_are_named(packed: Path, tmp_path: Path) -> None:
 def test_damaged_episodes_are_not_packed(copy: Path, tmp_path: Path, capsys) -> None:
     flip("states.npz", 0.5)(copy)
     assert main(["pack", str(copy), "--out", str(tmp_path / "out")]) == 2
-    assert "states.npz is not what the manifest says" in capsys.readouterr().err
+    assert "states.npz differs from the manifest" in capsys.readouterr().err
     assert not list((tmp_path / "out").glob("shards/*"))
 
 

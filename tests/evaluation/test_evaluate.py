@@ -130,7 +130,8 @@ def test_going_on_after_success(tmp_path: Path, capsys: pytest.CaptureFixture) -
     assert any(r.success_once for r in results)
     assert all(r.cause == ("success" if r.success_at_end else "step limit") for r in results)
     assert (
-        "Episodes go on for 40 control steps, also after the goal held." in capsys.readouterr().out
+        "Episodes continue for 40 control steps, also after the goal held."
+        in capsys.readouterr().out
     )
     assert not read_run(tmp_path).stop_on_success
 

@@ -78,7 +78,7 @@ class DatasetSource(DatasetReader):
     def __init__(self, root: Path, cameras: Sequence[str]) -> None:
         dataset = Dataset(root)
         if not len(dataset):
-            raise ClevrSkillsError(f"{root} has no episodes: let `clevrskills generate` go on")
+            raise ClevrSkillsError(f"{root} has no episodes: continue `clevrskills generate`")
         check_names(**{f"camera of {root}": (cameras, dataset.header.cameras)})
         info = dataset[0].info
         measured = info["final"]["proprioception"]
@@ -150,7 +150,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
             row for path in files for row in pq.read_table(path, columns=columns).to_pylist()
         ]
         if not self._rows:
-            raise ClevrSkillsError(f"{self.root} has no episodes: let `clevrskills generate` go on")
+            raise ClevrSkillsError(f"{self.root} has no episodes: continue `clevrskills generate`")
         folders = (self.root / name for name in ("data", "videos"))
         parts = (path for folder in folders for path in sorted(folder.rglob("*.*")))
         content = _sizes(map(StoredFile, parts))

@@ -80,7 +80,7 @@ class DemonstrationFilter:
             and d.task not in left_out
         ]
         if not chosen:
-            raise ClevrSkillsError("there are no demonstrations that fit: name other tasks or data")
+            raise ClevrSkillsError("no demonstration matches: name other tasks or data")
         check_learnable(sources[k].demonstrations[n] for k, n in chosen)
         return chosen
 
@@ -91,7 +91,7 @@ def make_spec(
     """Return the spec of a policy trained on demonstrations: its observations and actions.
 
     Raises:
-        ClevrSkillsError: The sources do not fit together, or nothing in them fits.
+        ClevrSkillsError: The sources differ, or nothing in them matches.
     """
     first = sources[0]
     for name in ("state_parts", "size_px", "look", "robot"):
@@ -99,7 +99,7 @@ def make_spec(
             one, two = getattr(first, name), getattr(other, name)
             if one != two:
                 raise ClevrSkillsError(
-                    f"{first.root} and {other.root} do not fit together: {name} {one} and {two}"
+                    f"{first.root} and {other.root} differ in {name}: {one} and {two}"
                 )
     options = ObservationOptions(
         cameras=config.cameras,

@@ -121,7 +121,7 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
     from accelerate.state import AcceleratorState, is_initialized
 
     if is_initialized():
-        raise ClevrSkillsError("this process trains something else with accelerate: take another")
+        raise ClevrSkillsError("this process already trains with accelerate: start another one")
     try:
         yield Accelerator(
             mixed_precision="bf16" if args.bf16 else "no",

@@ -81,7 +81,7 @@ def _row_faults(
             if not header.in_steps:
                 json.loads(seen["state"])
         except (ValueError, TypeError) as error:
-            yield f"{place}: what was seen is damaged: {error}"
+            yield f"{place}: state or views are damaged: {error}"
             continue
         if set(shown) != set(header.views):
             yield f"{place}: views are {', '.join(shown) or 'none'}, not those of the dataset"

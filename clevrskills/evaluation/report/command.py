@@ -66,9 +66,7 @@ def report(args: ReportArgs) -> int:
     evaluations = open_evaluations(args.runs, read_any)
     for evaluation in evaluations:
         if not evaluation.results and not evaluation.parts:
-            raise ClevrSkillsError(
-                f"{evaluation.root}: no episode has ended yet; let the run go on"
-            )
+            raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet; continue the run")
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
     comparisons = _comparisons(evaluations)
     further = [

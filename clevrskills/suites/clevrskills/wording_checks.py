@@ -64,7 +64,7 @@ def wording_faults(made: Task, layout: Layout) -> Iterator[str]:
             yield f"wording {number}: {fault}: {plain}"
         for body in layout.examples:
             if body.key == "thing" and f"{layout.words[0]} {{obj:thing}}" not in wording.text:
-                yield f"wording {number}: which of the twins is not said: {plain}"
+                yield f"wording {number}: it does not distinguish the twins: {plain}"
 
 
 def _mistakable(wording: Wording, bodies: Sequence[Body], shown: Sequence[Body]) -> Iterator[str]:

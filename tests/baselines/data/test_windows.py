@@ -197,7 +197,7 @@ def test_parts_of_the_demonstrations(demos: Path) -> None:
             {"splits": ("test",)},
             "demonstrations are of the split train, which is held out; allowed: test",
         ),
-        ({"tasks": ("visit",), "levels": ("L0",)}, "there are no demonstrations that fit"),
+        ({"tasks": ("visit",), "levels": ("L0",)}, "no demonstration matches"),
     ):
         with pytest.raises(ClevrSkillsError, match=message):
             windows_of(demos, HISTORY, **bad)
@@ -213,7 +213,7 @@ def test_several_folders(demos: Path, exported: Path, tmp_path: Path) -> None:
     assert fingerprint(sources, selection) != fingerprint(sources[:1], selection)
     assert fingerprint(sources[:1], selection) == fingerprint(sources[1:], selection)
     sources[1].robot = "panda"
-    with pytest.raises(ClevrSkillsError, match="do not fit together: robot xarm6 and panda"):
+    with pytest.raises(ClevrSkillsError, match="differ in robot: xarm6 and panda"):
         make_spec(sources, STREAM, selection)
 
 

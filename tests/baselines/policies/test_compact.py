@@ -609,7 +609,7 @@ def test_requirements_of_training(tmp_path: Path, demos: Path) -> None:
     from clevrskills.baselines.training.training_config import prepare
 
     args = TrainArgs(policy="compact", out=tmp_path / "run", data=(demos,))
-    with pytest.raises(ClevrSkillsError, match="--from what has learned to see"):
+    with pytest.raises(ClevrSkillsError, match="--from a perception checkpoint"):
         prepare(args)
     with pytest.raises(ClevrSkillsError, match="--prompt language is not for compact"):
         prepare(replace(args, prompt="language"))

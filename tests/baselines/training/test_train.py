@@ -255,7 +255,7 @@ def test_the_learning_rate() -> None:
         ({"evaluate_every": 5}, "unknown task 'reach'"),
         ({"evaluate_workers": 0}, "--evaluate-workers must be at least 1, not 0"),
         ({"cache_gb": math.inf}, "--cache-gb must be a number of GB, not inf"),
-        ({"set": ("heads=3",)}, "policy bc cannot be built so: embed_dim must be divisible by"),
+        ({"set": ("heads=3",)}, "policy bc cannot be built: embed_dim must be divisible by"),
         (
             {"policy": "json:loads"},
             "policy json:loads cannot be trained: it is no class",
@@ -269,7 +269,7 @@ def test_bad_arguments(demos: Path, tmp_path: Path, changes: dict, message: str)
 
 def test_a_run_without_checkpoint_starts_again(demos: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    with pytest.raises(ClevrSkillsError, match="cannot be built so"):
+    with pytest.raises(ClevrSkillsError, match="cannot be built"):
         train(args_for(out, demos, set=("heads=3",)))
     with locked(out), pytest.raises(ClevrSkillsError, match="another process is writing to"):
         train(args_for(out, demos, steps=1))

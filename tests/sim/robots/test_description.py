@@ -106,7 +106,7 @@ UR5E_TABLE = (
     (0.0, 0.0996, 0.0),
 )
 """Universal Robots, "DH parameters for calculations of kinematics and dynamics", row UR5e: a and d
-in metres, alpha in radians."""
+in meters, alpha in radians."""
 
 
 def flange_of_ur5e(qpos: np.ndarray) -> np.ndarray:

@@ -132,7 +132,9 @@ def prepare(
             )
         spec, about = CompactPolicy.make_spec(header.look), {"scenes": len(scenes)}
     elif before is None:
-        raise ClevrSkillsError(f"{name} learns from demonstrations --from what has learned to see")
+        raise ClevrSkillsError(
+            f"{name} trains on demonstrations only --from a perception checkpoint"
+        )
     else:
         spec, sources = before.spec, [open_source(path, ()) for path in args.data]
         about["demonstrations"] = fingerprint(sources, selection)
