@@ -530,6 +530,24 @@ def test_it_acts_whatever_the_subgoal(skill: str, monkeypatch: pytest.MonkeyPatc
         assert np.abs(action).max() <= 1
 
 
+def test_it_reads_images_only_when_a_subgoal_begins() -> None:
+    class Counted(dict[str, Any]):
+        reads = 0
+
+        def __getitem__(self, name: str) -> Any:
+            self.reads += 1
+            return super().__getitem__(name)
+
+    policy, observation = make_policy(), observe(0)
+    with torch.no_grad():
+        policy.reader.skill[-1].bias[SKILL_NAMES.index("picked")] = 99.0
+    policy.reset({0: PROMPT})
+    observation["images"] = images = Counted(observation["images"])
+    for _ in range(4):
+        policy.act({0: observation})
+    assert images.reads == 1
+
+
 def test_slots_do_not_know_of_each_other() -> None:
     policy = make_policy()
     policy.reset({0: PROMPT, 1: replace(PROMPT, images={})})

@@ -54,18 +54,24 @@ class Situation(Movable):
     contact: Tensor
     phase: Tensor
 
+    @cached_property
+    def poses(self) -> tuple[Tensor, Tensor]:
+        """Positions (n, 4, 3) and rotations (n, 4, 3, 3): present, goal, start, contact."""
+        poses = torch.stack([self.effector, self.pose, self.start, self.contact], 1)
+        return poses[..., :3], geometry.rotation_matrix(poses[..., 3:])
+
     def features(self) -> Tensor:
         """Return the features in the frames of the end effector and of the world, (n, FEATURES)."""
-        position, rotation = self.effector[:, :3], geometry.rotation_matrix(self.effector[:, 3:])
+        positions, rotations = self.poses
+        position, rotation = positions[:, 0], rotations[:, 0]
         axes, angle = self.axes, self.angle_rad[:, None]
         behind = axes @ (position - self.places[:, 0])[..., None] * _PER_M
         known = self.places.isfinite().all(-1, keepdim=True)
         local = (self.places - position[:, None]) @ rotation
         places = torch.where(known, torch.cat([local, self.places], -1) * _PER_M, 0)
-        poses = torch.stack([self.pose, self.start, self.contact], 1)
-        local = (poses[..., :3] - position[:, None]) @ rotation * _PER_M
-        turns = rotation.mT[:, None] @ geometry.rotation_matrix(poses[..., 3:])
-        relative = torch.cat([local, columns(turns)], -1)
+        local = (positions[:, 1:] - position[:, None]) @ rotation * _PER_M
+        turns = columns(rotation.mT[:, None] @ rotations[:, 1:])
+        relative = torch.cat([local, turns], -1)
         parts = [
             *(position * _PER_M, columns(rotation), self.holding[:, None], axes[:, 0]),
             *(behind[..., 0].nan_to_num(), torch.cat([places, known], -1).flatten(1)),
@@ -79,14 +85,13 @@ class Situation(Movable):
         """Return positions of :data:`ANCHORS` (n, A, 3) and rotations of :data:`TURNS`
         (n, T, 3, 3), NaN where there is none.
         """
-        poses = torch.stack([self.effector, self.pose, self.start, self.contact], 1)
-        turns = geometry.rotation_matrix(poses[..., 3:])
+        positions, turns = self.poses
         body, target = self.places[:, 0], self.places[:, 1]
         turn = geometry.rotation_matrix(geometry.yaw_quaternion(self.angle_rad))
         goal = torch.where(target.isfinite(), target, body)
         carried = goal + torch.einsum("nij,nj->ni", turn, self.contact[:, :3] - body)
         carried = torch.where(self.holding[:, None] > 0, carried, torch.nan)
-        anchors = torch.cat([self.places, poses[:, 1:, :3], carried[:, None]], 1)
+        anchors = torch.cat([self.places, positions[:, 1:], carried[:, None]], 1)
         further = [turn @ turns[:, 3], self._square(turns[:, 2])]
         return anchors, torch.cat([turns, torch.stack(further, 1)], 1)
 
@@ -168,8 +173,12 @@ class ControllerNetwork(nn.Module):
         """Return the prediction for a situation."""
         anchors, turns = situation.anchors()
         x = self.hidden((situation.features() - self.mean) / self.std)
-        known = torch.cat([anchors.isfinite().all(-1), turns.isfinite().all(-1).all(-1)], 1)
-        gate = self.gate(x).masked_fill(~known, -1e9).split([len(ANCHORS), len(TURNS)], -1)
+        known = [each.flatten(2).isfinite().all(-1) for each in (anchors, turns)]
+        gate = (
+            self.gate(x)
+            .masked_fill(~torch.cat(known, 1), -1e9)
+            .split([len(ANCHORS), len(TURNS)], -1)
+        )
         where, how = (each.softmax(-1) for each in gate)
         offsets = _OFFSET_M * self.offset(x).unflatten(-1, (-1, 3)) @ situation.axes
         waypoint = (where[..., None] * (anchors.nan_to_num() + offsets)).sum(1)

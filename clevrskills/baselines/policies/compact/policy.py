@@ -199,10 +199,11 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
 
     def _act(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
         effector, holding = _arm_state(observation)
-        image, controller = observation["images"][CAMERA], episode.controller
+        controller = episode.controller
         ended = controller.reached and episode.age > MIN_STEPS
         begins = ended or controller.lost or not 0 <= episode.age <= SUBGOAL_STEPS
         if begins or (controller.command.skill == "traced" and episode.age % UPDATE_STEPS == 0):
+            image = observation["images"][CAMERA]  # rendered on demand
             command = self._next_command(episode, image, holding)
             if ended and not controller.should_retry(command, holding):
                 episode.done += 1
