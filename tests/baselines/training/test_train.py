@@ -215,7 +215,7 @@ def test_bfloat16(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
 def test_beside_something_else_with_accelerate(demos: Path, tmp_path: Path) -> None:
     Accelerator(cpu=True)
     try:
-        with pytest.raises(ClevrSkillsError, match="^this process trains something else"):
+        with pytest.raises(ClevrSkillsError, match="^this process already trains with accelerate"):
             train(args_for(tmp_path / "run", demos))
         assert AcceleratorState().initialized
     finally:
