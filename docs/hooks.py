@@ -24,7 +24,7 @@ ROOT_PAGES = (
 _CODE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()docs/")
-_OPTION = re.compile(r"(?<=</span>)--[a-z][a-z0-9-]*")  # after a space of highlighted code
+_OPTION = re.compile(r"(?:(?<=</span>)|(?<=<code>)|(?<=\s))--[a-z][a-z0-9-]*")
 
 
 def on_config(config: Any) -> Any:

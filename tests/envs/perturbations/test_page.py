@@ -1,4 +1,4 @@
-"""The page of axes says what the code has."""
+"""The page of axes agrees with the code."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import pytest
 from clevrskills.envs.perturbations import AXES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "robustness.md").read_text(encoding="utf-8")
+UNITS = ("m", "rad", "deg", "%", "px")
 TABLE = PAGE.split("## The axes")[1].split("\n## ")[0]
 
 
@@ -16,4 +17,7 @@ def test_each_axis_with_its_levels(axis):
     levels = row.split("|")[3]
     for name in axis.levels[0]:
         values = ", ".join(f"{round(level[name], 3):.3g}" for level in axis.levels)
-        assert f"{name.replace('_', ' ')} {values}" in levels
+        quantity, _, unit = name.rpartition("_")
+        if unit not in UNITS:
+            quantity, unit = name, ""
+        assert f"{quantity.replace('_', ' ')} {values} {unit}".strip() in levels
