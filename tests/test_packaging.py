@@ -305,7 +305,7 @@ def test_make_targets_run_their_commands(target, commands):
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_demo_goes_on_without_pictures_where_nothing_draws(tmp_path):
+def test_demo_continues_without_images_where_no_renderer_works(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / ".installed").touch()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)

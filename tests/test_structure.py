@@ -181,7 +181,7 @@ OF_THE_ARM = ("base_camera", "hand_camera", "vacuum", "xarm6")
 
 
 @pytest.mark.parametrize("room", TOOLS)
-def test_no_tool_knows_the_arm(room: str) -> None:
+def test_no_tool_names_the_arm(room: str) -> None:
     """Neither its name, nor how many numbers an action has, nor cameras, grippers and splits."""
     for file in sorted((PACKAGE / room).rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ def same(one: nn.Module, other: nn.Module) -> bool:
     return all(torch.equal(expected[name], found[name]) for name in expected)
 
 
-def test_training_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_training_continues_from_a_checkpoint(tmp_path: Path) -> None:
     (one, optimizer), (other, blank) = trained(3), trained(0, seed=1)
     training = checkpoint.optimizer_tensors(one, optimizer)
     checkpoint.write(tmp_path, {"policy": "of a test"}, one.state_dict(), training)

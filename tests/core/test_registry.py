@@ -170,7 +170,7 @@ tea = "tea_tasks.tasks"
 """
 
 
-def test_a_distribution_knows_its_tasks_and_where_its_episodes_go(tea, tmp_path):
+def test_a_distribution_has_its_tasks_and_folder_of_episodes(tea, tmp_path):
     with pytest.raises(ClevrSkillsError, match="pyproject.toml cannot be read"):
         OwnDistribution.at(tmp_path)
     (tmp_path / "pyproject.toml").write_text(PROJECT)

@@ -170,7 +170,7 @@ def test_packing_in_place_while_more_is_made(copy: Path, demos: Path) -> None:
 
 
 @pytest.mark.parametrize("renames", range(4))
-def test_a_stop_anywhere_goes_on(
+def test_a_run_continues_after_a_stop_anywhere(
     demos: Path, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
 ) -> None:
     import os

@@ -112,9 +112,7 @@ def test_a_grasp_that_fails_is_labelled(tmp_path: Path, monkeypatch: pytest.Monk
     assert not episode.steps["holding"][failed].any()
 
 
-def test_a_leaf_that_is_begun_again_is_labelled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repeated_leaf_is_labeled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A skill that gives up, and then works: the second attempt at the same leaf."""
     solve, calls = pick.solve_picked, []
 

@@ -425,7 +425,7 @@ def test_rendering_for_people():
     env.close()
 
 
-def test_the_state_observation_tells_all(sort):
+def test_the_state_observation_is_complete(sort):
     """Unlike the images it is privileged: where bodies are, and which of them matter."""
     other, one = sort.reset(seed=1)[0], sort.reset(seed=0)[0]
     assert one.shape == other.shape
@@ -492,7 +492,7 @@ def test_without_rendering_there_are_no_images(sort):
         ({"obs_mode": "rgb"}, "needs images, but render_backend is 'none'"),
     ],
 )
-def test_unknown_names_raise_and_tell_the_known_ones(options, message):
+def test_unknown_names_raise_and_list_the_known_ones(options, message):
     options = {"obs_mode": "state", "render_backend": "none"} | options
     with pytest.raises(ClevrSkillsError, match=message) as error:
         gym.make("ClevrSkills/Sort-v1", **options)
@@ -616,7 +616,7 @@ def test_a_state_in_the_middle_of_an_episode_is_restored(place, flat_state):
         assert torch.equal(saved, kept) and torch.allclose(inner.get_state(), saved, atol=1e-6)
 
 
-def test_after_restoring_the_episode_goes_on_as_before(place):
+def test_after_restoring_the_episode_continues_as_before(place):
     place.reset(seed=1)
     inner = base(place)
     for action in random_actions(6):

@@ -51,7 +51,7 @@ def test_size_does_not_depend_on_the_episode(envs, key):
     assert found[0][-1]["stop"] == len(observe(base(env)))
 
 
-def test_layout_tells_where_entries_stand(envs):
+def test_layout_has_the_position_of_entries(envs):
     env = envs("sort")
     env.reset(seed=1)
     row, told = observe(base(env)), base(env).observer(base(env).outcome)

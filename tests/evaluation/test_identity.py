@@ -57,7 +57,7 @@ def test_all_writers_of_a_run_have_its_salt(
     assert run(tmp_path / "shards", shard="1/2") == found["a5" * 16]
 
 
-def test_a_run_goes_on_with_the_same_content_only(
+def test_a_run_continues_with_the_same_content_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -147,7 +147,7 @@ def test_without_the_token(
     assert not list(out.glob("reach/*"))
 
 
-def test_a_node_that_does_not_see_the_folder(tmp_path: Path) -> None:
+def test_a_node_without_the_folder(tmp_path: Path) -> None:
     from clevrskills.jobs.pool import Ready, Refusal
     from clevrskills.jobs.ray_workers import _Server
 

@@ -94,7 +94,7 @@ def test_a_held_object_is_not_in_place():
     assert not outcome.holds and following == 2 and float(outcome.reward) < 18.0
 
 
-def test_a_held_first_body_goes_on_to_where_it_can():
+def test_a_held_first_body_is_placed_where_possible():
     world = start()
     lift(world, CUBE_SLOT, (-0.2, 0.0))
     assert look(world)[1] == 0  # the brick stands where it should go

@@ -83,7 +83,7 @@ def test_script_can_be_read(script):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_recipe_goes_on_after_a_failure_with_commands_that_exist(recipe, stage):
+def test_recipe_continues_after_a_failure_with_commands_that_exist(recipe, stage):
     steps = ["export"] if recipe != "octo" else ["train"]
     stage.run(recipe, code=1, FAILS=f"clevrskills {steps[0]}")
     assert [words[0] for words in ours(stage.called())] == ["generate", *steps]
@@ -105,7 +105,7 @@ def test_recipe_goes_on_after_a_failure_with_commands_that_exist(recipe, stage):
     assert "train was done with other settings" in stage.run(recipe, code=1, STEPS="7")
 
 
-def test_training_with_lerobot_goes_on_from_its_last_checkpoint(stage):
+def test_training_with_lerobot_continues_from_its_last_checkpoint(stage):
     stage.run("act", code=1, FAILS="lerobot-train")
     last = stage.out / "train/checkpoints/last/pretrained_model/train_config.json"
     last.parent.mkdir(parents=True)
@@ -117,7 +117,7 @@ def test_training_with_lerobot_goes_on_from_its_last_checkpoint(stage):
 
 
 @pytest.mark.slow
-def test_training_of_openvla_goes_on_from_its_last_checkpoint(stage):
+def test_training_of_openvla_continues_from_its_last_checkpoint(stage):
     stage.run("openvla_oft", code=1, FAILS="torchrun")
     for step in (10_000, 40_000, 50_000):
         folder = stage.out / "train" / f"run--{step}_chkpt"

@@ -86,7 +86,7 @@ class Endless(ToyVec):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("terminate", [False, True])
-def test_returns_go_on_after_the_step_limit_but_not_after_an_end(terminate):
+def test_returns_are_bootstrapped_at_the_step_limit_only(terminate):
     ppo, _ = learn(Endless(16, max_steps=5, terminate=terminate), QUICK, 16_000)
     seen, _ = ppo.envs.reset(seed=77)
     with torch.no_grad():

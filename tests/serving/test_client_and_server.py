@@ -191,7 +191,7 @@ def test_whoever_asks_for_nothing_gets_images_none_the_less(dialect: str) -> Non
             policy.act(chw(observation()))
 
 
-def test_a_client_that_does_not_say_the_step(dialect: str) -> None:
+def test_a_client_that_sends_no_step(dialect: str) -> None:
     """It has made all actions that it was given."""
     shown = {"prompt": "go", "task_description": "go", "observation/state": np.zeros(3)}
     with served("Recorder", dialect) as url:
@@ -432,7 +432,7 @@ def test_a_policy_that_gives_up_has_failed_at_the_task(dialect: str) -> None:
                 policy.act(observation(1))
 
 
-def test_whether_to_clip_is_for_the_runner_to_say(dialect: str) -> None:
+def test_the_runner_decides_on_clipping(dialect: str) -> None:
     with served("Faulty", dialect, fault="wide") as url:
         policy = started(url)
         policy.act(observation(0))

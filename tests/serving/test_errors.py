@@ -349,7 +349,7 @@ def test_arguments(url: str, options: dict[str, Any], said: str) -> None:
         connect(url, **options)
 
 
-def test_actions_by_the_other_name_that_vla_eval_knows() -> None:
+def test_actions_by_the_other_name_of_vla_eval() -> None:
     with scripted(
         "vla-eval", script("vla-eval", answering("vla-eval", {"action": np.ones(7)}))
     ) as url:

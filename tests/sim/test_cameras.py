@@ -32,7 +32,7 @@ def test_view_of_an_oblong_camera() -> None:
     assert not OBLONG.sees(np.array([(1.01, 0.0, 0.0)]), margin=0.0)
 
 
-def test_a_map_sees_as_far_above_the_table_as_on_it_and_nothing_behind_it() -> None:
+def test_a_map_has_equal_range_above_and_on_the_table() -> None:
     edge = np.array([(0.249, 0.499, 0.0)])
     assert MAP.sees(edge, margin=0.0) and MAP.sees(edge + (0.0, 0.0, 0.9), margin=0.0)
     assert not MAP.sees(edge + (0.002, 0.0, 0.0), margin=0.0)

@@ -114,7 +114,7 @@ def test_the_gripper_does_not_take_it(env):
     assert int(world.held[0]) == -1
 
 
-def test_a_state_in_mid_swing_is_restored_and_goes_on_bit_for_bit(env):
+def test_a_state_in_mid_swing_is_restored_and_continues_bit_for_bit(env):
     load(env, BLOCKS[0], 2)
     stay(env, 2)
     assert 0.02 < tilt_rad(env) < 0.25

@@ -57,7 +57,7 @@ def test_background_is_plain(shared):
     assert min(BACKGROUND) > 180
 
 
-def test_textures_tell_objects_apart(shared):
+def test_textures_distinguish_objects(shared):
     names = ("red swirl", "dark blue purple stripe", "red swirl")
     one, other, again = (shared.object_image("cube", n).astype(int) for n in names)
     assert np.abs(one - other).mean() > 10

@@ -400,7 +400,7 @@ def test_bodies_touch_up_to_the_tolerance(gap, touches):
     assert bool(world.gripper_touches(cube)) == bool(world.robot_touches(cube)) == touches
 
 
-def test_bodies_touch_as_the_distances_of_all_their_points_say():
+def test_contacts_agree_with_the_distances_of_all_points():
     names = ("star", "cube", "leaf", "triangle")
     world = scattered(names, 300, seed=5)
     slots = [index(world, k) for k in range(len(names))]

@@ -55,7 +55,7 @@ def test_it_turns_in_the_direction_and_nowhere_else(direction, sign):
     env.close()
 
 
-def test_dropped_half_way_it_goes_on_from_there():
+def test_dropped_half_way_it_continues_from_there():
     env = start(120, "clockwise")
     turns = solve(env, until=lambda: turned_deg(env) < -60.0)
     assert not base(env).outcome.holds and int(base(env).world.held[0]) >= 0
@@ -66,7 +66,7 @@ def test_dropped_half_way_it_goes_on_from_there():
     env.close()
 
 
-def test_taken_over_in_the_hand_it_goes_on_from_there():
+def test_an_oracle_continues_with_the_object_in_hand():
     env = start(120, "anti-clockwise")
     solve(env, until=lambda: turned_deg(env) > 60.0)
     for _ in range(5):

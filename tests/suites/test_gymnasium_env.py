@@ -179,7 +179,7 @@ def test_episodes_are_named_after_their_task(name: str) -> None:
     assert named(options={"episode": episode}) == frozen
 
 
-def test_refused_turns_change_nothing_and_say_why() -> None:
+def test_refused_turns_change_nothing_and_have_a_reason() -> None:
     env = gym.make("IVispar/Geoms-v1", feedback="detailed")
     before = env.reset(seed=0)[0]["text"]
     observation, reward, *_, info = env.step("jump")

@@ -307,7 +307,7 @@ def _goals_in_order(made) -> list[list[float]]:
     return [world.position(world.index(layout.slot(goal).key))[0].tolist() for goal in goals]
 
 
-def test_slots_of_goals_say_nothing_about_their_order():
+def test_slots_of_goals_do_not_reveal_their_order():
     """Each slot of three goals comes first about as often."""
     scenes = [drawn(TRACE, seed, num_goals=3) for seed in range(60)]
     counts = np.bincount([int(scene.layout.roles["goals"][0]) for scene in scenes], minlength=3)

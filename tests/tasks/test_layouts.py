@@ -79,7 +79,7 @@ def test_shapes_and_textures_are_those_of_the_split(key, split):
             assert body.texture in allowed.textures or (fitting and body.texture is None)
 
 
-def test_the_base_camera_sees_every_body_whole(key, split):
+def test_every_body_is_fully_in_view_of_the_base_camera(key, split):
     for drawn in scenes(key, split):
         for slot in slots_of(drawn):
             points = drawn.start.world_points(torch.tensor([slot]))[0].numpy()

@@ -61,7 +61,7 @@ def test_the_twin_does_not_do(key, split):
 
 
 @pytest.mark.parametrize("key", WITH_PAIRS)
-def test_nothing_but_the_definition_tells_which_is_meant(key):
+def test_only_the_definition_identifies_the_object(key):
     """Of 400 episodes, who takes the object of unnatural size, the one unlike the image in the
     prompt, the larger one or the one listed first is right in about half.
     """
@@ -82,7 +82,7 @@ def test_nothing_but_the_definition_tells_which_is_meant(key):
     assert (abs(right / 400 - 0.5) <= (0.05, 0.05, 0.1, 0.1)).all(), right
 
 
-def test_words_in_plain_language_tell_the_pair_apart():
+def test_words_in_plain_language_distinguish_the_pair():
     for meaning, (_, word, opposite) in SIZES.items():
         made = task("novel_adjective", meanings=meaning, num_examples=1)
         drawn = draw_scene(made, 4, "train", prompt_index=0)

@@ -186,7 +186,7 @@ def test_a_parsed_sentence_gives_the_leaves(key):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", TASKS)
-def test_finished_sentences_of_many_seeds_say_the_leaves(key):
+def test_parsed_sentences_of_many_seeds_give_the_leaves(key):
     check(key, range(200))
 
 

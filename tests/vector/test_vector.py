@@ -71,7 +71,7 @@ def test_spaces_contain_observations_and_actions(trace):
     assert trace.step(trace.action_space.sample())[0] in trace.observation_space
 
 
-def test_one_seed_counts_up_and_none_goes_on(trace):
+def test_one_seed_counts_up_and_none_continues(trace):
     by_one, _ = trace.reset(seed=SEED)
     by_each, _ = trace.reset(seed=[SEED, SEED + 1, SEED + 2])
     np.testing.assert_array_equal(by_one, by_each)
@@ -100,7 +100,7 @@ def test_an_episode_that_ends_is_followed_by_the_next():
     envs.close()
 
 
-def test_one_ends_while_the_other_goes_on():
+def test_one_ends_while_the_other_continues():
     """The goal, what it remembers and the observation of the other one stay as they are."""
     moves = actions(8, 2)
     envs, apart = make_vec("touch", 2), make_vec("touch", 2)

@@ -285,7 +285,7 @@ def test_weights_of_tasks(demos: Path) -> None:
         SampleOrder(windows, {"reach": 0.0, "visit": 0.0})
 
 
-def test_batches_go_on_from_anywhere(demos: Path) -> None:
+def test_batches_continue_from_any_point(demos: Path) -> None:
     order = SampleOrder(windows_of(demos, STREAM), seed=1)
     size = 5
     count = 3 * len(order) // size

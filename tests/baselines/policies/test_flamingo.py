@@ -33,7 +33,7 @@ def test_tokens_attend_to_unmasked_ones() -> None:
     torch.testing.assert_close(seen[:, 2], attention(tokens, images)[:, 2])
 
 
-def test_a_token_that_sees_nothing_gives_no_bad_gradients() -> None:
+def test_a_fully_masked_token_has_finite_gradients() -> None:
     attention = CrossAttention(16, 8)
     images = torch.randn(1, 2, 8, requires_grad=True)
     attention(

@@ -84,7 +84,7 @@ def test_readouts_only_read() -> None:
     assert visible(there, when, reads).int().tolist() == [[[int(c) for c in row] for row in rows]]
 
 
-def test_steps_do_not_see_later_ones(demos: Path) -> None:
+def test_steps_do_not_attend_to_later_ones(demos: Path) -> None:
     policy = new(demos)
     one = shown(1)
     other = replace(one, images={c: i.clone() for c, i in one.images.items()})

@@ -197,7 +197,7 @@ def test_the_vacuum_is_learned_by_cross_entropy(demos: Path) -> None:
 
 
 @torch.no_grad()
-def test_tokens_see_the_image_before_them(demos: Path) -> None:
+def test_tokens_attend_to_the_image_before_them(demos: Path) -> None:
     policy, _ = policy_and_windows("stream_robolm", demos)
     assert isinstance(policy, StreamRoboLM)
     policy.eval()

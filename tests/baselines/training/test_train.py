@@ -98,7 +98,7 @@ def test_a_finished_training_is_left_as_it_is(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
-def test_it_goes_on_as_if_undisturbed(
+def test_it_continues_as_if_undisturbed(
     undisturbed: Path, demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     loss, calls = BehaviorCloning.loss, 0

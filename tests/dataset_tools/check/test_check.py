@@ -204,7 +204,7 @@ CONTENT: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("name", CONTENT)
-def test_damaged_content_is_named_whatever_the_hashes_say(copy: Path, name: str) -> None:
+def test_damaged_content_is_named_even_with_valid_hashes(copy: Path, name: str) -> None:
     change, expected = CONTENT[name]
     steps = len(Episode(copy / EPISODE))
     expected = expected.format(less=steps - 1, steps=steps, more=steps + 1)

@@ -53,7 +53,7 @@ def test_actions_point_at_objects_of_the_map(tmp_path: Path, capsys: pytest.Capt
         assert depth[-1, 0, row, column] > depth[0, 0, row, column] + 0.03
 
 
-def test_without_maps_one_line_tells_how_they_are_recorded(
+def test_without_maps_one_line_explains_how_to_record_them(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     data = generate(tmp_path / "data", "--interface", "pick_place", "--view", "caption_objects")

@@ -52,7 +52,7 @@ def test_shards_make_the_same(to: str, both_splits: Path, whole: dict, tmp_path:
 
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("renames", [1, 3, 6, 9])
-def test_a_stop_anywhere_goes_on(
+def test_a_run_continues_after_a_stop_anywhere(
     to: str, renames: int, both_splits: Path, whole: dict, tmp_path: Path, monkeypatch
 ) -> None:
     import os

@@ -106,7 +106,7 @@ def test_it_is_exported_as_conversations_and_as_steps(spoken: Path, tmp_path: Pa
     assert len(pq.read_table(data)) == len(Dataset(spoken)[0])
 
 
-def test_croissant_tells_of_turns_and_of_control_steps(spoken: Path, tmp_path: Path) -> None:
+def test_croissant_describes_turns_and_control_steps(spoken: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(spoken, tmp_path / "copy"))
     write_card(root)
     data = json.loads((root / "croissant.json").read_text())

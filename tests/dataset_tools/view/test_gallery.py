@@ -44,9 +44,7 @@ def test_an_unknown_task_is_one_clear_line(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     "words", [("gallery", "pick", "--out"), ("new-task", "put_there", "--package")]
 )
-def test_where_nothing_can_be_written_nothing_is_begun(
-    words, tmp_path, capsys, monkeypatch
-) -> None:
+def test_an_unwritable_folder_is_refused_at_the_start(words, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(gallery, "solve", None)
     (tmp_path / "file").touch()
     assert cli.main([*words, str(tmp_path / "file" / "out")]) == 2

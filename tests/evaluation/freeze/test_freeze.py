@@ -111,7 +111,7 @@ def test_a_seed_that_ends_its_workers_is_rejected(tmp_path):
 
 
 @pytest.mark.slow
-def test_workers_killed_from_outside_say_nothing_of_the_seed(tmp_path, monkeypatch):
+def test_workers_killed_from_outside_do_not_reject_the_seed(tmp_path, monkeypatch):
     for module in ("jobs.work", "evaluation.freeze.freeze_queue"):
         monkeypatch.setattr(f"clevrskills.{module}.KILLS", 4)
     with pytest.raises(
@@ -157,7 +157,7 @@ def test_bad_arguments(tmp_path, wrong, message):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_begun_under_other_conditions_is_refused(tmp_path):
+def test_a_folder_with_other_conditions_is_refused(tmp_path):
     freeze_here(tmp_path, episodes=1)
     with pytest.raises(ClevrSkillsError, match="begun with another robot or other versions"):
         freeze_here(tmp_path, episodes=1, robot="panda")
@@ -275,7 +275,7 @@ def test_screening(monkeypatch):
 
 
 @pytest.mark.parametrize("split", ["dev"])
-def test_unknown_splits_do_not_look_like_rejections(split):
+def test_unknown_splits_are_no_rejections(split):
     with pytest.raises(UnknownNameError):
         Screener()(Candidate("pick", split, "xarm6", FROZEN.start))
 

@@ -100,7 +100,7 @@ def plain(result: EpisodeResult) -> dict[str, Any]:
     return asdict(replace(result, worker="", ended="", **passing))
 
 
-def test_a_run_tells_it_and_is_the_same_in_batches(
+def test_a_run_records_it_and_is_the_same_in_batches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = run(tmp_path / "one")

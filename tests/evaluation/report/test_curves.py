@@ -47,7 +47,7 @@ def test_tables_have_a_row_for_each_turn(tmp_path: Path) -> None:
     assert drawings(runs)[0].range == (-3, 1)
 
 
-def test_results_without_curves_say_nothing_of_them(tmp_path: Path) -> None:
+def test_results_without_curves_have_no_table_of_them(tmp_path: Path) -> None:
     episodes = outcomes("pick", [True, False])
     (run,) = open_evaluations([write_run(tmp_path / "run", episodes, "run")])
     assert drawings([run]) == [] == curve_tables([run])

@@ -119,7 +119,7 @@ def test_drops_are_paired_by_twin(tmp_path):
     ]
 
 
-def test_rows_say_axes_and_rejected(tmp_path):
+def test_rows_have_axes_and_rejected_episodes(tmp_path):
     clean, perturbed = numbers(task_rows(runs(tmp_path))).to_dict("records")
     assert (clean["axes"], clean["rejected"]) == ("", 0)
     assert (perturbed["axes"], perturbed["rejected"]) == ("camera:3", 1)

@@ -165,7 +165,7 @@ def test_other_tasks_can_not_be_compared(tmp_path: Path) -> None:
         compare_sequentially(*open_evaluations([a, c]))
 
 
-def test_the_table_tells_how_many_episodes_were_needed(tmp_path: Path) -> None:
+def test_the_table_has_the_number_of_episodes_needed(tmp_path: Path) -> None:
     a, _ = runs(tmp_path, set(range(59)), set())
     (table,) = sequential_tables(open_evaluations([a]))
     row = table.data.iloc[0]

@@ -123,7 +123,7 @@ def test_prepare_asks_for_one_raster_thread_but_obeys_the_user(fresh_pack, monke
     assert os.environ["LP_NUM_THREADS"] == "2"
 
 
-def test_prepare_tells_maniskill_once():
+def test_prepare_configures_maniskill_once():
     import sapien
     from mani_skill.render import shaders as known_shaders
     from mani_skill.sensors import camera

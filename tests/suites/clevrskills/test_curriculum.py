@@ -295,7 +295,7 @@ def test_training_for_each_form_of_the_prompt(folder: Path, evaluate: Evaluator)
     assert used["language"] == str(folder / "out" / "checkpoints" / "language" / "l2")
 
 
-def test_training_goes_on_from_a_listed_checkpoint(folder: Path, evaluate: Evaluator) -> None:
+def test_training_continues_from_a_listed_checkpoint(folder: Path, evaluate: Evaluator) -> None:
     text = (TRAINED % sys.executable) + '[checkpoints]\nl0 = { checkpoint = "given" }\n'
     run(text, evaluate)
     assert [c[1:4] for c in calls()][0] == ["L1", "--from", "given"]

@@ -59,7 +59,7 @@ def test_other_tasks_take_turns_and_need_no_keysteps(episode):
         assert prompt.plain() and prompt.plain() != episode.prompt.plain()
 
 
-def test_images_look_as_those_of_the_episode(episode):
+def test_images_have_the_look_of_the_episode(episode):
     assert SUITE.prompt_variant(episode, "seen", 0, "flat").setting.look == "flat"
 
 

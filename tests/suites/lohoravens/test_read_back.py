@@ -135,7 +135,7 @@ def test_a_parsed_sentence_gives_the_leaves(key: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
-def test_finished_sentences_of_many_seeds_say_the_leaves(key: str) -> None:
+def test_parsed_sentences_of_many_seeds_give_the_leaves(key: str) -> None:
     check(key, range(200))
 
 

@@ -140,7 +140,7 @@ def test_a_numeric_policy_declares_the_end(tmp_path: Path) -> None:
     assert (result.cause, result.turns, result.error) == ("stopped", 1, "")
 
 
-def test_without_frozen_episodes_one_line_tells_how_some_are_drawn(
+def test_without_frozen_episodes_one_line_explains_how_to_sample_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = ["--suite", "lohoravens", "--policy", "zero", "--frozen", str(tmp_path)]

@@ -166,7 +166,7 @@ def test_goals_go_to_json_and_back(key: str) -> None:
     assert from_json(data, predicate_types()).to_json() == data
 
 
-def test_colors_of_an_episode_look_apart_and_are_those_of_the_split() -> None:
+def test_colors_of_an_episode_are_distinct_and_of_the_split() -> None:
     for split in COLORS_OF_SPLIT:
         bodies = [body for body in draw("bowls_matching", 0, split).layout.bodies if body]
         colors = {body.color for body in bodies}
@@ -178,5 +178,5 @@ def test_banks_are_those_of_tasks() -> None:
     assert {*read_banks(RavensTask.bank_folder)} <= {*KEYS}
 
 
-def test_other_suites_do_not_see_the_tasks() -> None:
+def test_other_suites_do_not_have_the_tasks() -> None:
     assert not set(KEYS) & set(tabletop_tasks())

@@ -69,7 +69,7 @@ def test_a_tiny_one_learns_a_few_turns_by_heart(data: Path, tmp_path: Path) -> N
     assert isinstance(said, TextAction) and said.stop
 
 
-def test_mirrored_turns_say_the_same(data: Path) -> None:
+def test_mirrored_turns_agree_with_their_text(data: Path) -> None:
     turns = read_turns(data)
     image = to_image(turns.map[0], turns.height[0])
     text, seen = "pick up the red block on the top left", set()

@@ -92,7 +92,7 @@ def read_info(path: Path) -> dict[str, Any]:
         }
 
 
-def test_columns_have_the_types_that_the_features_say(exported: dict[str, Path]) -> None:
+def test_columns_have_the_types_of_the_features(exported: dict[str, Path]) -> None:
     root = exported["lerobot"]
     schema = pq.read_schema(root / "data/chunk-000/file-000.parquet")
     features = {k: v for k, v in info_of(root)["features"].items() if v["dtype"] != "video"}

@@ -70,7 +70,7 @@ class Watched(Rollout):
     watches = True
 
 
-def test_a_rollout_succeeds_by_one_turn_and_tells_of_it() -> None:
+def test_a_rollout_succeeds_by_one_turn_and_records_it() -> None:
     pytest.importorskip("fcl")
     env = field(block("one", "red", *A), block("other", "blue", *B, BIG_M))
     rollout, steps = Watched(env, actuator=PICK_PLACE_PIXELS.begin(env)), []
