@@ -196,8 +196,6 @@ class Simulation:
         bodies = [component for component in self.components if component]
         for number in range(SETTLE_STEPS):
             step()
-            if number == 0 and not self.controller.qvel.any():
-                base.put_to_sleep()  # an arm in equilibrium is half the cost of a step
             if number >= SLEEP_STEPS and base.sleeping and all(b.is_sleeping for b in bodies):
                 return
 
