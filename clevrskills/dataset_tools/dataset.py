@@ -122,7 +122,7 @@ class Episode:
         """
         return self._read_table(TURNS_FILE)
 
-    def seen(self, turn: int) -> dict[str, Any]:
+    def views(self, turn: int) -> dict[str, Any]:
         """Return the views after ``turn`` turns, by name: images (H, W, 3) uint8, or texts.
 
         Raises:

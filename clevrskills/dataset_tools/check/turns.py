@@ -131,7 +131,7 @@ def replay_turns(episode: Episode, env: Env, suite: Suite, interface: str) -> st
         seen = rows[k] if k < len(rows) else info["final"]
         if state_json(env) != seen["state"]:
             return f"the state after {k} turns differs"
-        recorded = episode.seen(k)
+        recorded = episode.views(k)
         images = [view for view, kind in all_views(suite).items() if kind == "image"]
         now = look(env, tuple(recorded), [view for view in recorded if view in images])
         for view, shown in recorded.items():

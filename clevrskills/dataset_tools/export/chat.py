@@ -61,7 +61,7 @@ def requests(
             "turn": k,
             "turns": tuple(turns),
             "feedback": "detailed",
-            "views": episode.seen(k),
+            "views": episode.views(k),
         }
         action, plan = row["action"], tuple(str(row["instruction"]).split("; "))
         plan = plan if plan[0] == action else ()  # not all suites have plans

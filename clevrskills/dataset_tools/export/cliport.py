@@ -58,7 +58,7 @@ def _entries(episode: Episode, bounds: NDArray[Any]) -> tuple[Any, ...]:
     rows = episode.turns.to_dict("records")
     if any(row["pose"] is None for row in rows):
         raise ClevrSkillsError(f"{episode.id}: a pick has no recorded pose")
-    seen = [episode.seen(turn) for turn in range(len(rows) + 1)]
+    seen = [episode.views(turn) for turn in range(len(rows) + 1)]
     color = np.stack([view[MAP].transpose(1, 0, 2)[None] for view in seen])
     depth = np.stack([view[HEIGHT].T[None] for view in seen])
     pixel_m = (bounds[1, 1] - bounds[1, 0]) / color.shape[2]

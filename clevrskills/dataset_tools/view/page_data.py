@@ -50,7 +50,7 @@ def thumbnail(episode: Episode) -> bytes | None:
     """Return the last key-step, or the first view of the first turn, as a small JPEG, if any."""
     images = episode.keystep_images()
     if episode.has_turns and not images:
-        images = [view for view in episode.seen(0).values() if _is_image(view)][:1]
+        images = [view for view in episode.views(0).values() if _is_image(view)][:1]
     return jpeg(images[-1], "thumbnail") if images else None
 
 
@@ -111,7 +111,7 @@ def _views(episode: Episode, turn: int) -> list[dict[str, str]]:
         {"name": name, "text": view}
         if isinstance(view, str)
         else {"name": name, "image": data_uri(jpeg(drawn(view), "turn"))}
-        for name, view in episode.seen(turn).items()
+        for name, view in episode.views(turn).items()
     ]
 
 

@@ -114,8 +114,8 @@ def read_turns(root: Path) -> Turns:
             if len(action) != 6:
                 raise ClevrSkillsError(f"{root} was not made with --interface pick_place_pixels")
             if row.ok and action[0] != NOTHING:
-                add(episode.seen(k), text, action)
-        add(episode.seen(len(episode.turns)), text, (NOTHING,) * 6)
+                add(episode.views(k), text, action)
+        add(episode.views(len(episode.turns)), text, (NOTHING,) * 6)
     if not found["text"]:
         raise ClevrSkillsError(f"{root} has no turns that were carried out")
     scene = np.arange(len(found["text"]))

@@ -52,7 +52,7 @@ def test_each_turn_is_a_conversation_with_its_images(boards: Path, tmp_path: Pat
         assert shape in told.removeprefix("Shapes: ").split(", ")  # as they are drawn
         assert sum(text.count("<image>") for text in asked) == len(row["images"])
         current = np.asarray(Image.open(out / row["images"][-1]))
-        assert np.array_equal(current, episode.seen(int(turn))["schematic"])
+        assert np.array_equal(current, episode.views(int(turn))["schematic"])
     files = {p.relative_to(out).as_posix() for p in (out / "images").rglob("*.png")}
     assert files == {file for row in rows for file in row["images"]}
 

@@ -48,8 +48,8 @@ def test_commands_are_recorded_beside_the_control_steps_that_they_took(spoken: P
     assert turns["reward"].sum() == pytest.approx(steps["reward"].sum(), rel=1e-5)
     assert set(steps["action_class"]) >= {"pick"} and (steps["predicate"] == "picked").all()
     assert (steps["subgoal"] == 0).all() and np.abs(episode.actions).max() <= 1
-    assert json.loads(turns["texts"][0])["state"] == episode.seen(0)["state"]
-    assert episode.seen(0)["state"] != episode.seen(len(turns))["state"]
+    assert json.loads(turns["texts"][0])["state"] == episode.views(0)["state"]
+    assert episode.views(0)["state"] != episode.views(len(turns))["state"]
     assert latest_lines(spoken)[episode.id].steps == len(turns)
 
 

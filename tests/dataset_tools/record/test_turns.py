@@ -46,14 +46,14 @@ def test_each_turn_has_its_observation_and_outcome(boards: Path) -> None:
         assert turns["success"].tolist() == [False] * (len(turns) - 1) + [True]
         assert turns["reward"].sum() == pytest.approx(info["return"])
         assert json.loads(turns["state"][0]) != json.loads(info["final"]["state"])
-        before, after = episode.seen(0), episode.seen(len(turns))
+        before, after = episode.views(0), episode.views(len(turns))
         assert set(before) == set(VIEWS)
         assert before["text"] != after["text"] == before["text@goal"] == after["text@goal"]
         assert before["schematic"].shape == after["schematic"].shape
         assert not np.array_equal(before["schematic"], after["schematic"])
         assert all(len(row) == len(episode.nodes) for row in turns["holds"])
         with pytest.raises(IndexError, match=f"{len(turns)}"):
-            episode.seen(len(turns) + 1)
+            episode.views(len(turns) + 1)
 
 
 def test_only_images_that_differ_are_kept(boards: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_folder_lists_episodes_and_leads_from_one_to_the_next(
         assert turns == len(second.turns) + 1 and images
         for row, text in zip(second.turns.to_dict("records"), told, strict=False):
             assert row["action"] in text and row["code"] in text
-            assert second.seen(int(row["turn"]))["text"].splitlines()[0] in text
+            assert second.views(int(row["turn"]))["text"].splitlines()[0] in text
         goals = tab.run("return [...document.querySelectorAll('.goals')].map((g) => g.innerText);")
         assert goals[0].count("○") and not goals[-1].count("○") and goals[-1].count("✓")
         shade = "return getComputedStyle(document.body).backgroundColor;"
