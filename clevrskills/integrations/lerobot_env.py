@@ -122,7 +122,6 @@ class LeRobotEnv(gym.Env):
 
         Raises:
             ClevrSkillsError: The seed is not allowed.
-            ClosedError: The environment is closed.
         """
         with self._life.reset():
             seed = None if seed is None else as_seed(seed)
@@ -149,7 +148,6 @@ class LeRobotEnv(gym.Env):
         Raises:
             ActionError: The action is invalid.
             ResetNeededError: No episode is running.
-            ClosedError: The environment is closed.
         """
         self._life.check_step()
         env = self._simulation
@@ -170,8 +168,10 @@ class LeRobotEnv(gym.Env):
         return self._images[self._config.cameras[0]]
 
     def close(self) -> None:
-        """Release the simulation."""
-        self._life.close()
+        """Release the simulation. A reset makes it again, since LeRobot closes its environments
+        after each evaluation of a training run.
+        """
+        self._life = LifeCycle()
         env, self._env = self._env, None
         if env is not None:
             env.close()

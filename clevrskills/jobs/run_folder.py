@@ -210,12 +210,12 @@ def write_into(
             return INTERRUPTED
         finally:
             remove_partial(root, writer)
-            _remove_if_empty(root, f"{LOCK_FILE}-{writer}")
+            remove_unused(root, f"{LOCK_FILE}-{writer}")
 
 
-def _remove_if_empty(root: Path, lock: str) -> None:
-    """Remove a folder that contains only its writer's lock."""
+def remove_unused(root: Path, file: str) -> None:
+    """Remove a folder that contains only one file, such as its writer's lock."""
     with contextlib.suppress(OSError):
-        if [path.name for path in root.iterdir()] == [lock]:
-            (root / lock).unlink()
+        if [path.name for path in root.iterdir()] == [file]:
+            (root / file).unlink()
             root.rmdir()

@@ -16,7 +16,7 @@ from clevrskills.jobs.arguments import TaskArgs, WorkerArgs, check_least, check_
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.options import Repeated
-from clevrskills.jobs.run_folder import check_settings, open_folder
+from clevrskills.jobs.run_folder import check_settings, open_folder, remove_unused
 
 if TYPE_CHECKING:
     from clevrskills.core.report import Protocol
@@ -97,13 +97,17 @@ def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
         return _dry_run(args, suite, parts)
     _open(args, suite, parts)
     from clevrskills.evaluation.evaluate import evaluate  # slow import
+    from clevrskills.evaluation.results import BENCHMARK_FILE
 
-    for part in parts:
-        cell = "" if args.quick else part.cell.name
-        declared = {"protocol": cell, "trained_on": args.trained_on}
-        code = evaluate(_evaluate_args(args, suite, part), suite, declared)
-        if code:
-            return code
+    try:
+        for part in parts:
+            cell = "" if args.quick else part.cell.name
+            declared = {"protocol": cell, "trained_on": args.trained_on}
+            code = evaluate(_evaluate_args(args, suite, part), suite, declared)
+            if code:
+                return code
+    finally:
+        remove_unused(args.out, BENCHMARK_FILE)
     _print(args, protocol, parts)
     return 0
 

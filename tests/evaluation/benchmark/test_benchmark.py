@@ -124,7 +124,7 @@ def test_declarations(tmp_path: Path) -> None:
         run(tmp_path / "a", track="bananas")
     with pytest.raises(ClevrSkillsError, match="--trained-on L0: the policy has no training"):
         run(tmp_path / "a", "zero", track="")
-    assert list(read_results(tmp_path / "a/test")) == []
+    assert not (tmp_path / "a").exists()
     for policy, arguments in (("zero", ()), ("fake_policies:Troubled", ("at=nowhere",))):
         root = tmp_path / policy[:4]
         assert run(root, policy, track="", trained_on="", policy_arg=arguments) == 0
@@ -165,6 +165,8 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ClevrSkillsError, match="leave out --until-width"):
         args = BenchmarkArgs(policy="zero", out=tmp_path / "a", until_width=0.2)
         benchmark(args, PooledSuite())
+    with pytest.raises(ClevrSkillsError, match="there is no folder"):
+        run(tmp_path / "a", f"checkpoint:{tmp_path / 'none'}")
     assert run(tmp_path / "a", dry_run=True) == 0
     assert not (tmp_path / "a").exists()
     assert main(["benchmark", "--suite", "ivispar", "--out", "x", "--policy", "zero", "sort"]) == 2
