@@ -197,12 +197,10 @@ class SceneWindows:
     def __init__(self, scenes: SceneSet, tokenizer: Tokenizer, length: int, seed: int) -> None:
         self._set, self._tokenizer, self._length, self._seed = scenes, tokenizer, length, seed
         goals = [(scene, scene.subgoal) for scene in scenes.scenes]
-        self._scenes = [scene for scene, goal in goals if max(goal.object, goal.target) < BODIES]
-        self._posed = [
-            scene
-            for scene in self._scenes
-            if key_step(scene) and np.isfinite(scene.subgoal.ee_pose).all()
-        ]
+        goals = [(scene, goal) for scene, goal in goals if max(goal.object, goal.target) < BODIES]
+        self._scenes = [scene for scene, _ in goals]
+        posed = [scene for scene, goal in goals if np.isfinite(goal.ee_pose).all()]
+        self._posed = [scene for scene in posed if key_step(scene)]
         self._composed = [scene for scene in self._scenes if scene.episode.level != "L0"]
         self.tasks = tuple(scene.episode.task for scene in self._scenes)
         self.counts = np.ones(len(self._scenes), int)
@@ -218,6 +216,7 @@ class SceneWindows:
         down, across = (int(n) for n in rng.integers(-SHIFT_PX, SHIFT_PX + 1, 2))
         images = dict[tuple[int, str], int]()
         frames, prompts, prompt_owner, pointed, colors = [], [], list[int](), [], []
+        alone = list[tuple[int, int, str]]()
         for number, scene in enumerate(chosen):
             key = key_step(scene)
             names = (scene.image, scene.first if scene.done else scene.image, key or scene.image)
@@ -228,12 +227,8 @@ class SceneWindows:
             prompt_owner += [number] * len(prompt.images)
             pointed.append(places)
             colors.append(_colors(rng, scene, places))
-        alone = [
-            (number, body, name)
-            for number, scene in enumerate(chosen)
-            for body, name in enumerate(scene.episode.body_images[:BODIES])
-            if name
-        ]
+            single = enumerate(scene.episode.body_images[:BODIES])
+            alone += [(number, body, name) for body, name in single if name]
         some = rng.integers(len(self._posed), size=POSES) if self._posed else ()
         posed = [self._posed[k] for k in some]
         drawn, size = (self._composed, ORDER_PROMPTS) if self._composed else (self._scenes, 1)
@@ -280,11 +275,8 @@ class SceneWindows:
         if words_only:
             return encode(PromptInput(episode.plain, {}), self._tokenizer, PROMPT_PX), [0] * ROLES
         images = episode.prompt_images
-        shown = {
-            name: _BLANK if blank else self._set.pixels(images[name])
-            for name in images
-            if KEY_STEP not in name
-        }
+        names = [name for name in images if KEY_STEP not in name]
+        shown = {name: _BLANK if blank else self._set.pixels(images[name]) for name in names}
         prompt = encode(PromptInput(episode.text, shown), self._tokenizer, PROMPT_PX)
         body_of = dict(zip(images, episode.shows, strict=True))
         bodies = [body_of[name] for name in _PLACEHOLDER.findall(episode.text) if name in shown]
