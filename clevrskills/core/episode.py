@@ -25,6 +25,8 @@ FORMAT_VERSION = 1
 SUFFIX = ".jsonl.gz"
 EpisodeT = TypeVar("EpisodeT", covariant=True)
 
+HELD: dict[Path, bytes] = {}
+"""Files of frozen episodes in the memory of this process, by their former paths."""
 _RECORDED = re.compile(r"([^/]+)/([^/]+)_(\d{8,})")
 
 
@@ -198,7 +200,7 @@ class FrozenEpisodes(Sequence[EpisodeT]):
         folder = folder.absolute()
         self._path = folder / f"{frozen_name(task, split)}{SUFFIX}"
         self._read = read
-        if not self._path.is_file():
+        if self._path not in HELD and not self._path.is_file():
             raise _missing(folder, task, split)
 
     @cached_property
@@ -254,7 +256,7 @@ def _missing(folder: Path, task: str, split: str) -> ClevrSkillsError:
 
 def _text(path: Path) -> bytes:
     try:
-        return gzip.decompress(path.read_bytes())
+        return gzip.decompress(HELD.get(path) or path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
         raise ClevrSkillsError(f"{path} cannot be read: {error}") from error
 

@@ -59,6 +59,8 @@ class Shard(Mapping[str, Mapping[str, StoredFile]]):
             columns = pq.read_table(index).to_pydict()
             self._rows = {name: row for row, name in enumerate(columns.pop(EPISODE))}
             names = [name.removesuffix(START) for name in columns if name.endswith(START)]
+            if other := [name for name in names if Path(name).name != name]:
+                raise ValueError(f"{other[0]!r} is not the name of a file")  # but a path
             self._places = {
                 name: np.array([columns[name + START], columns[name + SIZE]], np.int64).T
                 for name in names

@@ -43,6 +43,8 @@ class WorkerConfig:
     batch: int = 1  # concurrent episodes per worker
     writer: str = ""  # name of the writer, see `evaluation.results`
     controller: PolicySource | None = None  # executes the commands of the policy
+    # files of frozen episodes that are in memory only, by their former paths
+    held: Mapping[Path, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

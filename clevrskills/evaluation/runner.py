@@ -78,6 +78,8 @@ class EvaluationOutcome:
     episodes: int  # number of requested episodes
     errors: tuple[EpisodeResult, ...]  # results that do not count
     left_out: tuple[str, ...] = ()  # tasks skipped with language prompts
+    results: tuple[EpisodeResult, ...] = ()  # of this command and of earlier ones
+    run: Run | None = None  # the run, if this command ran episodes
 
 
 def run(request: EvaluationRequest, before: Run | None) -> EvaluationOutcome:
@@ -205,7 +207,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             )
         # complete rounds have no errors, and other rounds do not matter
         errors = () if self._decided else tuple(r for r in results if not r.counts)
-        return EvaluationOutcome(len(self._refs), errors, self._left_out)
+        return EvaluationOutcome(len(self._refs), errors, self._left_out, tuple(results), self._run)
 
     def key(self, job: Describe | Group) -> Hashable:
         return tuple(ref.id for ref in job.episodes) if isinstance(job, Group) else job
@@ -270,7 +272,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         if now.protocol:
             now = declared(now, request.config.suite)
         self._left_out = left_out(request, about.observation.prompt)
-        run = open_run(root, self._before, _sequential(now, request, self._left_out))
+        self._run = run = open_run(root, self._before, _sequential(now, request, self._left_out))
         self._accepts = run.accept_restarts
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
@@ -288,7 +290,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         self._spent = cost_of(root)
         self._record_unfinished()
         refs = _open(request, self._known, self._left_out)
-        refs = [replace(ref, salt=run.salt) for ref in refs]
+        refs = [replace(ref, salt=ref.salt or run.salt) for ref in refs]
         again = [ref for ref in refs if self._starts.count(ref.id) and not ref.counts]
         self.waiting.extend(Group((ref,)) for ref in again)
         self.waiting.extend(groups([ref for ref in refs if ref not in again], request.args.batch))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.episode import HELD
 from clevrskills.core.policy import ConnectionLost, GaveUp, ObservationOptions, PolicyError
 from clevrskills.core.suite import NO_ROBOT
 from clevrskills.errors import ClevrSkillsError, one_line
@@ -75,6 +76,7 @@ class Ended:
 def make_evaluator(config: WorkerConfig) -> Evaluator:
     """Return the evaluator of a worker process with low memory use."""
     return_freed_memory()
+    HELD.update(config.held)
     return Evaluator(config)
 
 

@@ -60,7 +60,8 @@ We evaluate your policy again, in a container for [isolation](evaluation.md#isol
 clevrskills submission verify submission.json --policy checkpoint:mine --out submission.verified.json
 ```
 
-- 10 fresh episodes per task are drawn from a 64-bit random seed, revealed afterwards (`--seed` repeats them), and screened like frozen ones.
+- 10 fresh episodes per task are drawn from a 64-bit random seed, revealed afterwards (`--seed` repeats them), and screened like frozen
+  ones. They are kept in memory, out of reach of the policy's process.
 - An exact one-sided test detects inflation: are fresh episodes solved less often than those of the file (Mantel-Haenszel by task), in
   total and for each number? It refuses at most one of 200 honest files.
 - The row then shows the verifier's number beside that of the file, and a badge: `self-reported`, `fresh` (on a server of the authors), or

@@ -226,6 +226,17 @@ def test_cut_shards_are_named(packed: Path, tmp_path: Path) -> None:
         Dataset(Path(shutil.move(root, tmp_path / "moved")))
 
 
+def test_files_of_a_shard_are_no_paths(packed: Path, tmp_path: Path, capsys) -> None:
+    root = Path(shutil.copytree(packed, tmp_path / "packed"))
+    path = root / "shards/train_00000/index.parquet"
+    index = pd.read_parquet(path)
+    for column in ("start", "size"):
+        index[f"../x/{column}"] = index[f"episode.json/{column}"]
+    index.to_parquet(path)
+    assert main(["merge", str(root), "--out", str(tmp_path / "out")]) == 2
+    assert "'../x' is not the name of a file" in capsys.readouterr().err
+
+
 def test_damaged_episodes_are_not_packed(copy: Path, tmp_path: Path, capsys) -> None:
     flip("states.npz", 0.5)(copy)
     assert main(["pack", str(copy), "--out", str(tmp_path / "out")]) == 2

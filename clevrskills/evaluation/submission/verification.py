@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from clevrskills.core.episode import frozen_name
+from clevrskills.core.episode import HELD, frozen_name
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
@@ -26,7 +27,7 @@ from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
 from clevrskills.evaluation.freeze.screening import Screener
 from clevrskills.evaluation.request import make_request
-from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
+from clevrskills.evaluation.results import EpisodeResult, Run
 from clevrskills.evaluation.runner import run as evaluate
 from clevrskills.evaluation.submission.checks import (
     numbers_of,
@@ -125,6 +126,9 @@ class Verifier:
             pool = partial(work.open_pool, "local", make, folder, self._workers, 600.0)
             with Display("fresh episodes", count * len(own)) as display:
                 work.work(FreezeQueue(queues, folder, display), pool)
+        # the policy has the permissions of this process, and would find them on disk
+        HELD.update({path: path.read_bytes() for path in folder.iterdir() if path.is_file()})
+        shutil.rmtree(folder)
         suite = load_suite(self._found.suite, folder=folder)
         found = {}
         for name, cell in self._found.cells.items():
@@ -137,22 +141,26 @@ class Verifier:
         self, cell: str, refs: Sequence[EpisodeRef], folder: str, suite: Suite
     ) -> list[EpisodeResult]:
         """Evaluate episodes with the settings of a cell."""
-        root, run = self._folder / folder, self._found.cells[cell].run
+        root, of_file = self._folder / folder, self._found.cells[cell].run
         request = make_request(self._arguments(cell, refs[0], root), suite)
-        options = observation_of(run["observation"])
-        shown = {name: getattr(options, name) for name in run["observation"]}
-        config = replace(request.config, policy=replace(request.config.policy, overrides=shown))
-        files, own = (sorted(of.values()) for of in (run["content"], config.run.content))
+        options = observation_of(of_file["observation"])
+        shown = {name: getattr(options, name) for name in of_file["observation"]}
+        source = replace(request.config.policy, overrides=shown)
+        run, salt = replace(request.config.run, salt=""), secrets.token_hex(16)
+        config = replace(request.config, policy=source, run=run, held=dict(HELD))
+        episodes = tuple(replace(ref, salt=salt) for ref in refs)
+        files, own = (sorted(of.values()) for of in (of_file["content"], config.run.content))
         if files and own and files != own:
             named = ", ".join(config.run.content)
             raise ClevrSkillsError(f"the content of {named} differs from the submitted policy's")
         root.mkdir(parents=True)
         with locked(root):
-            outcome = evaluate(replace(request, config=config, episodes=tuple(refs)), None)
+            outcome = evaluate(replace(request, config=config, episodes=episodes), None)
         for error in outcome.errors:
             raise ClevrSkillsError(f"{error.id}: {error.error}")
-        self.runs[cell] = read_run(root)
-        return list(read_results(root))
+        assert outcome.run is not None
+        self.runs[cell] = outcome.run  # not from the folder, where the policy could change it
+        return list(outcome.results)
 
     def _arguments(self, cell: str, ref: EpisodeRef, out: Path) -> EvaluateArgs:
         """Return the arguments of an evaluation, without observation options."""

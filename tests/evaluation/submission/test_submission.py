@@ -106,6 +106,34 @@ def test_the_seed_decides_the_episodes(packed: Path, tmp_path: Path) -> None:
     assert not drawn[0] & frozen
 
 
+def test_a_policy_finds_no_fresh_episodes_and_changes_no_results(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("clevrskills.evaluation.submission.verification")
+    monkeypatch.setattr("secrets.token_hex", lambda size: "c0ffee")
+    evaluate, seen = module.evaluate, []
+
+    def evaluated(request: Any, before: None) -> Any:
+        assert [path.name for path in tmp_path.iterdir()] == [request.config.root.name]
+        assert request.config.held and all(ref.salt for ref in request.episodes)
+        outcome = evaluate(request, before)
+        found = [path for path in request.config.root.rglob("*") if path.is_file()]
+        seen.extend(path.read_text() for path in found)
+        for path in found:
+            path.unlink()
+        return outcome
+
+    monkeypatch.setattr(module, "evaluate", evaluated)
+    found = read_submission(packed)
+    (cell,) = found.cells
+    with one_worker_here():
+        verifier = Verifier(found, "greedy", (), tmp_path, 5)
+        results = verifier.fresh(3)[cell]
+    assert len(results) == 3 and verifier.runs[cell].privileged
+    assert any('"salt": ""' in text for text in seen) and not any("c0ffee" in t for t in seen)
+    assert verifier.runs[cell].salt == ""
+
+
 def fake_evaluation(
     monkeypatch: pytest.MonkeyPatch, solves: Callable[[EpisodeRef, str], bool], cell: str
 ) -> None:
@@ -244,7 +272,7 @@ def test_changed_files_are_refused(
 def test_verification_repeats_the_observation_options(packed: Path, tmp_path: Path) -> None:
     found = read_submission(packed)
     (cell,) = found.cells
-    shown = {"history": 3, "proprioception": False, "size_px": 64, "cameras": []}
+    shown = {"history": 3, "proprioception": False, "size_px": 64, "cameras": ()}
 
     def other(more: dict[str, Any]) -> Submission:
         run = {**found.cells[cell].run}
