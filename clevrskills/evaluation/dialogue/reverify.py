@@ -103,7 +103,7 @@ def transcript_envs(root: Path, run: Run, suite: Suite) -> EnvPool:
 
     class Unseen(PolicyRollout):
         def _look(self) -> Observation:
-            return {}
+            return {"images": {}}
 
     controller = None
     if run.controller:
