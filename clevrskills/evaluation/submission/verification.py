@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from types import MappingProxyType
 from typing import Any
 
 from clevrskills.core.episode import HELD, frozen_name
@@ -98,11 +99,11 @@ class Verifier:
         self._controller, part = controller, "controller."
         mine = {k: v for k, v in given.items() if not k.startswith(part)}
         of_controller = {k.removeprefix(part): v for k, v in given.items() if k.startswith(part)}
-        self._options: dict[str, dict[str, Any]] = {}
+        self.options: dict[str, dict[str, Any]] = {}
         for name, cell in found.cells.items():
             if bool(own := cell.run["controller"]) != bool(controller):
                 raise ClevrSkillsError(f"--controller {controller}; the file has {own or 'none'}")
-            self._options[name] = {
+            self.options[name] = {
                 "policy_arg": _options(cell.run["policy_args"], mine),
                 "controller_arg": _options(cell.run["controller_args"], of_controller, part),
             }
@@ -168,7 +169,7 @@ class Verifier:
         same = ("robot", "criteria", "interface", "feedback", "stop", "wording", "chunk")
         return EvaluateArgs(
             **{name: run[name] for name in same},
-            **self._options[cell],
+            **self.options[cell],
             policy=self._policy,
             track=self._found.track,
             suite=self._found.suite,
@@ -214,7 +215,8 @@ def verify(
     with tempfile.TemporaryDirectory() as name:
         verifier = Verifier(found, policy, policy_args, Path(name), seed, workers, controller)
         new = verifier.fresh(fresh) if fresh else {}
-    again = {} if transcripts is None else transcribed(found, transcripts)
+    arguments = {cell: of["controller_arg"] for cell, of in verifier.options.items()}
+    again = {} if transcripts is None else transcribed(found, transcripts, controller, arguments)
     lost = {cell: lost_of(found.cells[cell], results) for cell, results in again.items()}
     repeated = any(
         count and (run := verifier.runs.get(cell)) and same_machine(found.cells[cell], run)
@@ -281,12 +283,19 @@ def same_machine(cell: SubmittedRun, run: Run) -> bool:
     return known and all(cell.run[name] == getattr(run, name) for name in names)
 
 
-def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]:
+def transcribed(
+    found: Submission,
+    root: Path,
+    controller: str = "",
+    controller_args: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> dict[str, list[EpisodeResult]]:
     """Score the transcripts of a submission again, without a model; return the results by cell.
 
     Args:
         found: The submission.
         root: Run folder, or parent of the folders of the cells.
+        controller: Policy that executes the commands, never that of the file.
+        controller_args: Its arguments as options, by cell.
 
     Raises:
         ClevrSkillsError: A transcript is missing for a solved episode, damaged, or of another
@@ -296,7 +305,8 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
     with Display("transcripts", sum(cell.count for cell in found.cells.values())) as display:
         for name, cell in found.cells.items():
             folder = root / name if (root / name).is_dir() else root
-            run = run_of(cell, found)
+            given = policy_arguments(controller_args.get(name, ()))
+            run = replace(run_of(cell, found), controller=controller, controller_args=given)
             envs, results[name] = transcript_envs(folder, run, suite), []
             for key, of in cell.tasks.items():
                 for k, letter in enumerate(of.outcomes):

@@ -413,6 +413,13 @@ def test_transcripts_are_scored_again(tmp_path: Path, monkeypatch: pytest.Monkey
     found = pack(tmp_path / "run", "a", "", "", "")
     (cell,) = found.cells
     assert found.cells[cell].run["privileged"]
+    named = {
+        **found.cells[cell].run,
+        "controller": "os:system",
+        "controller_args": {"command": "ls"},
+    }
+    named_found = replace(found, cells={cell: replace(found.cells[cell], run=named)})
+    assert transcribed(named_found, tmp_path / "run")[cell], "without the controller of the file"
     results = transcribed(found, tmp_path / "run")[cell]
     assert [r.success_at_end for r in results] == [True] * 3
     paths = sorted((tmp_path / "run" / "transcripts").iterdir())
