@@ -56,6 +56,6 @@ def test_the_policy_is_one(tmp_path: Path) -> None:
     (tmp_path / "policy_of_the_page.py").write_text(code)
     source = PolicySource("policy_of_the_page:MyPolicy", {"checkpoint": "x"}, str(tmp_path))
     policy = source.make()
-    assert policy.options.history == 2
+    assert policy.options.size_px == 128
     policy.reset(None)
     assert policy.act({}).shape == (7,)
