@@ -28,7 +28,7 @@ def test_a_file_is_toml(tmp_path):
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ({"name": "a", "color": "b"}, "unknown entry of here 'color'; allowed: name, color"),
+        ({"name": "a", "shade": "b"}, "unknown entry of here 'shade'; allowed: name, color"),
         ({"name": 1}, r"here\.name must be a str, not 1"),
         ({"color": "red"}, r"here\.name is missing"),
         ("red", "here must be a table, not 'red'"),
