@@ -66,6 +66,7 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     policy = build(about.policy, config, about.spec)
     fill(policy, folder)
     policy.track = str(Track.of(about.provenance) or "")
+    policy.trained_tasks = tuple(about.provenance.get("tasks", ()))
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return policy.to(device).eval()
 

@@ -81,6 +81,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
             control steps.
         acts_in: Suite and interface; ``None``: the first interface of the suite.
         track: Training data, see :mod:`clevrskills.baselines.data.track`; empty: unknown.
+        trained_tasks: Keys of the tasks it was trained on; empty: unknown.
         together: Whether to evaluate all slots in one batch on a CPU, too: faster, but rounding
             depends on the number of slots.
     """
@@ -92,6 +93,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     acts_in: ClassVar[tuple[str, str | None]] = (DEFAULT, None)
     concurrency = "batched"
     track = ""
+    trained_tasks: tuple[str, ...] = ()
     together = False
 
     def __init__(self, config: Config, spec: PolicySpec) -> None:

@@ -199,6 +199,8 @@ class PolicyInfo:
         required_cameras: Cameras without which it cannot act.
         track: Its training data, in words; empty if not declared.
         only_task: The single task it was trained on; empty if there are several.
+        trained_tasks: Keys of all tasks it was trained on, checked against ``--trained-on``; empty
+            if not declared.
         images_on_demand: Whether `act` gets images that are rendered when it reads them, for a
             policy that needs few. With a history, views, or noise they are always rendered.
 
@@ -215,6 +217,7 @@ class PolicyInfo:
     required_cameras: tuple[str, ...] = ()
     track: str = ""
     only_task: str = ""
+    trained_tasks: tuple[str, ...] = ()
     images_on_demand: bool = False
 
     def __post_init__(self) -> None:
@@ -237,7 +240,9 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
     "observation": (ObservationOptions | None, "ObservationOptions"),
     "action_spec": (Mapping | None, "a mapping such as the `spec` of an interface"),
     **dict.fromkeys(("privileged", "env_optional", "images_on_demand"), (bool, "bool")),
-    **dict.fromkeys(("extra_views", "required_cameras"), (tuple, "a tuple of names")),
+    **dict.fromkeys(
+        ("extra_views", "required_cameras", "trained_tasks"), (tuple, "a tuple of names")
+    ),
     **dict.fromkeys(("concurrency", "track", "only_task"), (str, "str")),
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.statistics import wilson
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.benchmark.protocol import declared
+from clevrskills.evaluation.benchmark.protocol import check_training, declared
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.policy_slots import no_action
 from clevrskills.evaluation.request import EvaluationRequest, groups, left_out
@@ -271,6 +271,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
         )
         if now.protocol:
             now = declared(now, request.config.suite)
+            check_training(now.trained_on, about.trained_tasks, request.config.suite)
         self._left_out = left_out(request, about.observation.prompt)
         self._run = run = open_run(root, self._before, _sequential(now, request, self._left_out))
         self._accepts = run.accept_restarts

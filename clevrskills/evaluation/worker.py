@@ -62,6 +62,7 @@ class PolicyDescription:
     isolated: bool = False  # whether it runs in a separate process
     privileged: bool = False  # whether it has access to the environment or episode ids
     asked: ObservationOptions | None = None  # requested observation options, if any
+    trained_tasks: tuple[str, ...] = ()  # tasks that it was trained on; empty: undeclared
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Evaluator:
         self._runner, policy = make_runner(make, config.batch, config.run.action_limit_s)
         self._options, self._info = policy.options, policy.info
         self._track, self._privileged = policy.info.track, policy.info.privileged
-        self._isolated = policy.isolated
+        self._isolated, self._trained_tasks = policy.isolated, policy.info.trained_tasks
         self._envs = EnvPool(config, self._options, on_demand=policy.info.images_on_demand)
         self._draws = self._options.draws
         if (controllers := self._envs.controllers) is not None:
@@ -104,6 +105,7 @@ class Evaluator:
             self._draws |= controllers.options.draws
             self._privileged |= controllers.privileged
             self._isolated &= controllers.isolated
+            self._trained_tasks += controllers.trained_tasks
 
     def __call__(self, job: Describe | Group) -> PolicyDescription | Ended:
         """Run a job.
@@ -116,7 +118,7 @@ class Evaluator:
         draws = self._draws and self._config.run.robot != NO_ROBOT
         drawn_by = renderer(self._options.look) if draws else ""
         task, asked = self._info.only_task, self._info.observation
-        marks = self._isolated, self._privileged, asked
+        marks = self._isolated, self._privileged, asked, self._trained_tasks
         return PolicyDescription(self._options, drawn_by, self._track, task, *marks)
 
     def _evaluate(self, group: Group) -> Ended:

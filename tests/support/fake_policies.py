@@ -79,6 +79,7 @@ class Learned(Wanderer):
     """Says what it has learned from."""
 
     track = "standard-100"
+    trained_tasks = ("reach", "visit")
 
 
 class Troubled(Wanderer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,6 +88,26 @@ def declared(run: Run, suite: Suite) -> Run:
     if track == NO_TRACK and trained_on != NONE:
         raise ClevrSkillsError(f"--trained-on {trained_on}: the policy has no training data")
     return replace(run, track=track, trained_on=trained_on)
+
+
+def check_training(trained_on: str, tasks: Iterable[str], suite: Suite) -> None:
+    """Check the declared training data against the tasks that a policy was trained on.
+
+    Args:
+        trained_on: Declared training data; levels are separated by ``+``.
+        tasks: Keys of the tasks; those of other suites are ignored.
+        suite: The suite.
+
+    Raises:
+        ClevrSkillsError: The policy was trained on tasks of further levels.
+    """
+    known, stated = {info.level for info in suite.tasks.values()}, {*trained_on.split("+")}
+    further = {suite.tasks[task].level for task in tasks if task in suite.tasks} - stated
+    if further and (stated <= known or trained_on == NONE):
+        levels = ", ".join(sorted(further))
+        raise ClevrSkillsError(
+            f"--trained-on {trained_on}: the policy was also trained on {levels}"
+        )
 
 
 def deviations(run: Run, suite: Suite, results: Sequence[EpisodeResult] = ()) -> list[str]:

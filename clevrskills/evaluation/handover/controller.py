@@ -61,6 +61,7 @@ class Controllers:
         self.runner, policy = make_runner(partial(source.make, suite), slots, limit_s)
         self.options, self.track = policy.options, policy.info.track
         self.isolated, self.privileged = policy.isolated, policy.info.privileged
+        self.trained_tasks = policy.info.trained_tasks
 
 
 @dataclass

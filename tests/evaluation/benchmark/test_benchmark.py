@@ -124,6 +124,11 @@ def test_declarations(tmp_path: Path) -> None:
         run(tmp_path / "a", track="bananas")
     with pytest.raises(ClevrSkillsError, match="--trained-on L0: the policy has no training"):
         run(tmp_path / "a", "zero", track="")
+    for stated in ("L0", "none"):
+        with pytest.raises(
+            ClevrSkillsError, match=f"-on {stated}: the policy was also trained on L"
+        ):
+            run(tmp_path / "a", "fake_policies:Learned", track="", trained_on=stated)
     assert not (tmp_path / "a").exists()
     for policy, arguments in (("zero", ()), ("fake_policies:Troubled", ("at=nowhere",))):
         root = tmp_path / policy[:4]
