@@ -177,7 +177,7 @@ def _counts(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]
         }
         if wrong:
             numbers = f"{min(wrong)} to {max(wrong)}" if len(wrong) > 1 else str(min(wrong))
-            found.append(f"{numbers} episodes, not {cell.episodes or 'all'}")
+            found.append(f"{numbers} episode{'s' * (numbers != '1')}, not {cell.episodes or 'all'}")
     return found
 
 
