@@ -290,7 +290,6 @@ def test_the_same_on_ray(
 ) -> None:
     pytest.importorskip("ray")
     monkeypatch.setenv("PYTHONPATH", str(HERE))
-    monkeypatch.setenv("HOME", str(tmp_path))  # the user's token is not looked for
     root = tmp_path / "run"
     assert evaluate(args_for(root, driver="ray", workers=2, batch=2), FakeSuite()) == 0
     assert core(root) == whole
