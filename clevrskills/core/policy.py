@@ -233,6 +233,8 @@ class PolicyInfo:
             raise UnknownNameError("concurrency", self.concurrency, CONCURRENCY)
         if self.concurrency == "batched" and self.privileged:
             raise ClevrSkillsError("a batched policy cannot be privileged")
+        if self.concurrency == "threads" and self.images_on_demand:
+            raise ClevrSkillsError("a policy in threads cannot have images on demand")
 
 
 CONCURRENCY = ("none", "threads", "batched")

@@ -101,6 +101,7 @@ def test_a_constructor_is_given_suite_and_interface_if_it_names_both() -> None:
         ({"extra_views": ("front",)}, "unknown view 'front'"),
         ({"concurrency": "thread"}, "unknown concurrency 'thread'; allowed: none, threads, bat"),
         ({"concurrency": "batched", "privileged": True}, "a batched policy cannot be privileged"),
+        ({"concurrency": "threads", "images_on_demand": True}, "cannot have images on demand"),
         ({"act": None}, "is not a policy: it has no method 'act'"),
     ],
 )
