@@ -1,7 +1,7 @@
 """Train SAC of Stable-Baselines3 on skills, three seeds each, and evaluate on frozen episodes.
 
 pip install 'clevrskills[rl,rl-adapters]'
-python examples/sac.py touch trace match_pose --total-steps 200000 --out runs/sac
+python examples/sac.py touch trace match_pose --total-steps 100000 --out runs/sac
 """
 
 import argparse
@@ -42,7 +42,7 @@ class StatePolicy:
 
 options = argparse.ArgumentParser(description=__doc__)
 options.add_argument("tasks", nargs="+")
-options.add_argument("--total-steps", type=int, default=200_000)
+options.add_argument("--total-steps", type=int, default=100_000)
 options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
 options.add_argument("--episodes", default="50")
 options.add_argument("--out", default="runs/sac")
@@ -51,7 +51,7 @@ if __name__ == "__main__":
     for task, seed in itertools.product(args.tasks, args.seeds):
         out = Path(args.out, f"{task}-{seed}").absolute()
         envs = SB3VecEnv(make_vec(task, 16, terminate_on_success=True, seed=seed))
-        learner = SAC("MlpPolicy", envs, seed=seed, gamma=0.97, gradient_steps=-1)
+        learner = SAC("MlpPolicy", envs, seed=seed, gamma=0.97, gradient_steps=4)
         learner.learn(args.total_steps).save(out / "sac.zip")
         policy = ["--policy", "sac:StatePolicy", "--policy-arg", f"weights={out}/sac.zip"]
         command = ["evaluate", task, *policy, "--episodes", args.episodes, "--out", f"{out}/scores"]

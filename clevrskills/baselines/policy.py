@@ -252,12 +252,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
             return call(*args)
 
     def _observations(self, given: Sequence[Observation], first: Sequence[int]) -> Observations:
-        """Return observations of n slots as tensors, normalized, on the device.
-
-        Args:
-            given: The observations.
-            first: Control step of the first observation of each slot.
-        """
+        """Return observations of n slots, from a first control step on, as normalized tensors."""
         history = self.observation.history
         images = {}
         for camera in self.config.cameras:

@@ -1,19 +1,23 @@
 """Checkpoints of PPO; see :mod:`clevrskills.core.checkpoint` for the format."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from clevrskills.core import checkpoint
+from clevrskills.envs.state_observation import BODY_NUMBERS
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.run_folder import versions
 from clevrskills.rl.agent import Agent, MovesAgent, Spaces, make_agent
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import RLRun, read_run
+from clevrskills.rl.run import CLEVRSKILLS, RLRun, read_run
 
 _GENERATOR = "generator"
 
@@ -63,19 +67,55 @@ def restore(ppo: PPO, root: Path) -> None:
 def load_initial_weights(ppo: PPO, run: RLRun) -> None:
     """Load the networks of the training run that another one starts from.
 
+    For another task, weights are matched by state entries; those of new entries start at 0, and the
+    standard deviations of actions as configured.
+
     Raises:
-        ClevrSkillsError: There is no checkpoint, or it is of another task, robot or network.
+        ClevrSkillsError: There is no checkpoint, or it is of another suite, robot or network.
     """
     root = checkpoint.located(Path(run.begin_with))
     before = read_run(root)
-    for kind, theirs, ours in (
-        ("task", before.task, run.task),
-        ("robot", before.robot, run.robot),
-        ("hidden layers", before.ppo.hidden, run.ppo.hidden),
-    ):
+    is_matched = run.suite == CLEVRSKILLS and run.obs == "state"
+    for name in ("suite", "robot", "obs", "ppo.hidden", *(() if is_matched else ("task",))):
+        theirs, ours = map(attrgetter(name), (before, run))
         if theirs != ours:
-            raise ClevrSkillsError(f"{run.begin_with} has {kind} {theirs}, not {ours}")
-    ppo.agent.load_state_dict(load_agent(root, before).state_dict())
+            raise ClevrSkillsError(f"{run.begin_with} has {name} {theirs}, not {ours}")
+    weights = load_agent(root, before).state_dict()
+    if before.task != run.task:
+        with contextlib.closing(replace(before, num_envs=1).make_envs(1)) as envs:
+            weights = _matched(weights, ppo.agent.state_dict(), envs.layout, ppo.envs.layout)
+    ppo.agent.load_state_dict(weights)
+
+
+def _matched(
+    theirs: Mapping[str, Tensor],
+    ours: Mapping[str, Tensor],
+    their_layout: Sequence[Mapping[str, Any]],
+    our_layout: Sequence[Mapping[str, Any]],
+) -> dict[str, Tensor]:
+    """Return weights of an agent from those of another one: of state entries with the same name and
+    size, and of the first body of the next leaf; 0 for other entries.
+    """
+    entries = _entries(their_layout)
+    pairs: list[tuple[int, int]] = []
+    for name, own in _entries(our_layout).items():
+        if len(own) == len(other := entries.get(name, range(0))):
+            pairs += zip(own, other, strict=True)
+    to, of = torch.tensor(pairs).T
+    found = {**theirs, "log_std": ours["log_std"]}
+    for name in ("states.mean", "states.variance", "policy.0.weight", "critic.0.weight"):
+        found[name] = ours[name] * (not name.endswith("weight"))  # also a copy
+        found[name][..., to] = theirs[name][..., of]
+    return found
+
+
+def _entries(layout: Sequence[Mapping[str, Any]]) -> dict[str, range]:
+    """Return the indices of state entries by name; ``""``: the first body of the next leaf."""
+    entries = {each["name"]: range(each["start"], each["stop"]) for each in layout}
+    body = list(entries)[list(entries).index("next/leaf") + 1]
+    if len(entries[body]) == BODY_NUMBERS:
+        entries[""] = entries.pop(body)
+    return entries
 
 
 def load_agent(root: Path, run: RLRun) -> Agent | MovesAgent:

@@ -35,8 +35,6 @@ RESULTS_FILE, MACHINE_FILE = "results.json", "machine.txt"
 BINS = 50
 """Points of a learning curve."""
 CURVES = ("success_once", "success_at_end", "return")
-HELD = 1.0
-"""Initial mean of the vacuum if episodes start with a held object."""
 
 
 def _of(
@@ -59,6 +57,7 @@ _PUSHED: dict[str, float] = {
     "gamma": 0.97,
     "gae_lambda": 0.9,
 }
+_CARRIED = {"vacuum_mean": 1.3, "initial_std": 0.07, "learning_rate": 4e-4, "gae_lambda": 0.9}
 PROTOCOLS: Mapping[str, Mapping[str, Settings]] = {
     "states": {
         settings.task: settings
@@ -66,14 +65,14 @@ PROTOCOLS: Mapping[str, Mapping[str, Settings]] = {
             _of("match_pose", 250_000),
             _of("move_without_hitting", 1_000_000, 60, gamma=0.97),
             _of("pick", 500_000),
-            _of("place", 1_000_000, 60, vacuum_mean=HELD),
+            _of("place", 1_500_000, 60, **_CARRIED),
             _of("push", 1_500_000, 60, **{**_PUSHED, "initial_std": 0.07, "gamma": 0.95}),
             _of("rotate", 200_000),
             _of("throw", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
             _of("throw_topple", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
             _of("touch", 500_000, 80),
             _of("touch_push", 450_000, 120, 0.3, **_PUSHED),
-            _of("touch_topple", 350_000, 120, 0.3, **_PUSHED),
+            _of("touch_topple", 700_000, 120, 0.3, **_PUSHED),
             _of("trace", 250_000),
         )
     }

@@ -137,8 +137,8 @@ class Settings:
     """Probability that an episode starts with a uniform share of the goal achieved (reverse
     curriculum)."""
     begin_with: str = ""
-    """Initial networks from another training run of the same task: a folder or `zoo/NAME`. Its
-    steps do not count."""
+    """Initial networks from another training run: a folder or `zoo/NAME`. Its steps do not count.
+    Those of another task are matched by state entries."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """Hyperparameters of PPO."""
 

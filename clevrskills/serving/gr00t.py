@@ -178,12 +178,8 @@ def _read(declared: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 
 def _at(shown: np.ndarray, dims: int, times: Sequence[int]) -> np.ndarray:
-    """Return the observations at some times, (T, ...).
-
-    Args:
-        shown: Observations with or without a history.
-        dims: Number of dimensions without a history.
-        times: Control steps relative to now, at most 0.
+    """Return the observations at some times relative to now, (T, ...), of those with ``dims``
+    dimensions, or one more with a history.
     """
     history = shown if shown.ndim > dims else shown[None]
     if len(history) + min(times) < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -15,10 +16,10 @@ from clevrskills.core import checkpoint
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.run_folder import INTERRUPTED
-from clevrskills.rl.checkpoint import load_agent, restore, save
+from clevrskills.rl.checkpoint import load_agent, load_initial_weights, restore, save
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, RLRun, read_run
+from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, RLRun, open_run, read_run
 from clevrskills.rl.train import first_seed, read_progress
 from tests.rl.toy import ToyVec
 
@@ -187,8 +188,49 @@ def test_a_training_sets_out_from_another_one(tmp_path):
     for name in found:
         if name.startswith(("policy.", "critic.")):
             assert torch.equal(found[name], learned[name])
-    with pytest.raises(ClevrSkillsError, match="has task trace, not pick"):
-        rl(args_of(tmp_path / "third", task="pick", begin_with=str(first)), Makes())
+    for changes, words in (
+        ({"suite": "ivispar"}, "has suite clevrskills, not ivispar"),
+        ({"robot": "panda"}, "has robot xarm6, not panda"),
+        ({"obs": "rgb"}, "has obs state, not rgb"),
+    ):
+        with pytest.raises(ClevrSkillsError, match=words):
+            load_initial_weights(
+                PPO(ToyVec(2), SMALL, TOTAL),
+                dataclasses.replace(RUN, task="pick", begin_with=str(first), **changes),
+            )
+
+
+def test_networks_of_another_task_are_matched_by_state_entries(tmp_path):
+    runs = {
+        task: dataclasses.replace(RUN, task=task, num_envs=1, begin_with=str(tmp_path))
+        for task in ("pick", "place")
+    }
+    open_run(tmp_path, runs["pick"])
+    agents, layouts = {}, {}
+    for seed, (task, run) in enumerate(runs.items()):
+        with contextlib.closing(run.make_envs(1)) as envs:
+            ppo = PPO(envs, SMALL, TOTAL, seed)
+            if task == "pick":
+                ppo.agent.log_std.data.fill_(-5.0)
+                ppo.agent.states.add(torch.randn(9, ppo.agent.spaces.state))
+                save(ppo, tmp_path, {})
+            else:
+                load_initial_weights(ppo, run)
+        agents[task] = ppo.agent.state_dict()
+        layouts[task] = {each["name"]: slice(each["start"], each["stop"]) for each in envs.layout}
+    theirs, ours = agents["pick"], agents["place"]
+    assert torch.equal(ours["policy.2.weight"], theirs["policy.2.weight"])
+    assert not (ours["log_std"] == -5.0).any()
+    sources = {name: name for name in layouts["place"]} | {"next/top": "next/object"}
+    for name, entries in layouts["place"].items():
+        for part in ("policy.0.weight", "critic.0.weight", "states.mean"):
+            found = ours[part][..., entries]
+            before = theirs[part][..., layouts["pick"].get(sources[name], slice(0))]
+            if name in ("next/bottom", "goal/state"):
+                assert not found.any()
+            elif before.numel():
+                assert torch.equal(found, before)
+    assert {"robot/qpos", "bodies/object_0", "goal/progress"} < set(layouts["pick"])
 
 
 def test_other_settings_need_another_folder(tmp_path):

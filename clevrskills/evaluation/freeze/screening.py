@@ -54,13 +54,7 @@ class EpisodeScreener:
         return env
 
     def _fault(self, episode: Episode, env: Env, faults: Iterable[str] | None = None) -> str:
-        """Return the reason to reject the start of an episode; empty: none.
-
-        Args:
-            episode: The episode.
-            env: Environment after the reset.
-            faults: Faults to consider; ``None``: all.
-        """
+        """Return why to reject the start of an episode, of some faults or of all; empty: none."""
         known = env.faults()
         if found := [name for name in (known if faults is None else faults) if known.get(name)]:
             return f"start: {', '.join(found)}"

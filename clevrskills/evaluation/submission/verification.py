@@ -345,11 +345,6 @@ def _rates(
 def _options(of_file: Mapping[str, Any], own: Mapping[str, Any], part: str = "") -> tuple[str, ...]:
     """Return arguments of a policy as command-line values, overridden by the verifier's own.
 
-    Args:
-        of_file: Arguments in the file.
-        own: Arguments given by the verifier.
-        part: Prefix of their names in the error message.
-
     Raises:
         ClevrSkillsError: The file has text that the verifier does not give.
     """

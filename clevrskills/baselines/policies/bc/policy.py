@@ -82,11 +82,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
 
     def _predict(self, observations: Observations, prompt: Tensor) -> Tensor:
         """Return the next actions at each step (B, T, H, 7), their last entry as the logit of the
-        vacuum being on.
-
-        Args:
-            observations: Observations of T steps of B episodes.
-            prompt: Embeddings of their prompts, (B, width).
+        vacuum being on, for embeddings (B, width) of prompts.
         """
         predicted: Tensor = self.head(self.scene(observations, prompt).flatten(1))
         return predicted.reshape(*observations.mask.shape, -1, 7)
