@@ -34,7 +34,7 @@ CAMERAS = [case for case in CAMERAS if case != ("jat", "hand_camera")]  # it see
 
 OVERFITTING = {
     **{"bc": (40, 200), "act": (60, 300), "octo": (60, 250), "jat": (40, 80)},
-    **{"stream_robolm": (60, 180), "robo_flamingo": (50, 100)},
+    **{"stream_robolm": (60, 240), "robo_flamingo": (50, 200)},
 }
 """Steps after which a policy knows a few windows about, and eight of them by heart."""
 
