@@ -86,6 +86,7 @@ def set_down(env: GymnasiumEnv, on: int, height_m: float = 0.004) -> str:
     go_to(env, [x, y, float(world.top(lower)) + hangs + height_m], on=True, steps=80, speed_m=0.02)
     stay(env, 20, on=False)
     _rise(env, 0.1, on=False)
+    stay(env, 40, on=False)
     return _name(env, held)
 
 
