@@ -35,26 +35,26 @@ class StatePolicy:
 
     def act(self, observation: Observation) -> Any:
         state = torch.cat(tuple(self.env.observer(self.env.outcome).values()), -1)[0].numpy()
-        scale = self.learner.scale  # mean and variance of states
-        state = ((state - scale.mean) / (scale.var + LEAST_STD**2) ** 0.5).clip(-10.0, 10.0)
-        return self.learner.predict(state, deterministic=True)[0]
+        return self.learner.predict(self.learner.scale.normalize_obs(state), deterministic=True)[0]
 
 
-LEAST_STD = 0.05  # sizes of unseen objects vary more than those of training
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("tasks", nargs="+")
 parser.add_argument("--total-steps", type=int, default=100_000)
 parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+parser.add_argument("--episodes", default="50")
 parser.add_argument("--out", default="runs/sac")
 if __name__ == "__main__":
-    args, others = parser.parse_known_args()  # others: of the evaluation
+    args = parser.parse_args()
     for task, seed in [(task, seed) for task in args.tasks for seed in args.seeds]:
         out = Path(args.out, f"{task}-{seed}").absolute()
         envs = make_vec(task, 16, terminate_on_success=True, seed=seed)
-        envs = VecNormalize(SB3VecEnv(envs), epsilon=LEAST_STD**2)
+        # a least standard deviation of 0.05: sizes of unseen objects vary more than in training
+        envs = VecNormalize(SB3VecEnv(envs), epsilon=0.05**2)
         learner = SAC("MlpPolicy", envs, 1e-3, gradient_steps=4, ent_coef="auto_0.02", seed=seed)
-        learner.gamma, learner.scale = 0.95, envs.obs_rms  # an attribute is saved with the learner
+        learner.gamma, learner.scale = 0.95, envs  # attributes are saved with the learner
         learner.learn(args.total_steps).save(out / "sac.zip")
-        options = ["--policy-arg", f"weights={out}/sac.zip", "--out", f"{out}/scores", *others]
-        command = ["-m", "clevrskills", "evaluate", task, "--policy", "sac:StatePolicy", *options]
-        subprocess.run([sys.executable, *command], cwd=sys.path[0], check=True)
+        policy = ["--policy", "sac:StatePolicy", "--policy-arg", f"weights={out}/sac.zip"]
+        command = ["evaluate", task, *policy, "--episodes", args.episodes, "--out", f"{out}/scores"]
+        here = Path(__file__).parent
+        subprocess.run([sys.executable, "-m", "clevrskills", *command], cwd=here, check=True)
