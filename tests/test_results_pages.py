@@ -131,6 +131,11 @@ def test_runs_are_added_to_the_tables_of_learned_policies(
     row = learned.splits(clean).splitlines()[-1].strip("|").split("|")
     cells = [cell.split("[")[0].strip() for cell in row]
     assert cells == ["`compact`", "`combinations`", "1", "50.0", "66.7", "-16.7"]
+    results = outcomes("place", [True], "L0", split="train")  # a later run of another task
+    write_run(tmp_path / "later", results, policy, policy=policy, axes={"camera": 3})
+    learned.keep(tmp_path / "later")
+    changed = learned.read()[0]["compact", "camera:3"].outcomes
+    assert changed == {"pick_train": "0101", "place_train": "1"}
 
 
 def test_chance_is_the_mean_of_one_in_the_number_of_bodies(

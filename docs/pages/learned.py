@@ -77,7 +77,7 @@ def page(text: str) -> str:
 
 
 def keep(folder: Path) -> None:
-    """Add the outcomes of all runs in a folder to results/learned."""
+    """Add the outcomes of all runs in a folder to results/learned; those of other tasks stay."""
     for path in sorted(folder.rglob(RUN_FILE)):
         run, indexed = read_run(path.parent), dict[str, dict[int, str]]()
         for result in read_results(path.parent):
@@ -90,9 +90,13 @@ def keep(folder: Path) -> None:
         }
         conditions = [f"{axis}:{level}" for axis, level in run.axes.items()]
         conditions += [f"criteria:{run.criteria}"] * (run.criteria != CRITERIA)
-        one = Outcomes(_name(run.policy), ", ".join(conditions), run.episodes, outcomes)
-        about = [one.policy, *conditions, *sorted({_of(name)[1] for name in outcomes})]
+        files, policy = dict(run.episodes), _name(run.policy)
+        about = [policy, *conditions, *sorted({_of(name)[1] for name in outcomes})]
         file = FOLDER / f"{'-'.join(about).replace(':', '-')}.json"
+        if file.exists():
+            before = Outcomes(**json.loads(file.read_text(encoding="utf-8")))
+            files, outcomes = {**before.files, **files}, {**before.outcomes, **outcomes}
+        one = Outcomes(policy, ", ".join(conditions), files, outcomes)
         file.write_text(to_json(asdict(one), indent=1) + "\n", encoding="utf-8")
 
 
