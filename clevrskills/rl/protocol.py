@@ -71,7 +71,7 @@ PROTOCOLS: Mapping[str, Mapping[str, Settings]] = {
             _of("throw", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
             _of("throw_topple", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
             _of("touch", 500_000, 80),
-            _of("touch_push", 450_000, 120, 0.3, **_PUSHED),
+            _of("touch_push", 1_000_000, 120, 0.3, **_PUSHED),
             _of("touch_topple", 700_000, 120, 0.3, **_PUSHED),
             _of("trace", 250_000),
         )
