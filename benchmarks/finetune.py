@@ -1,6 +1,6 @@
 """PPO fine-tuning of a compact policy: what a subgoal aims at is learned from progress.
 
-    python benchmarks/finetune.py rotate_restore --head-starts 0.7 --out runs/restore
+    python benchmarks/finetune.py rotate_restore --out runs/restore
     python benchmarks/finetune.py match_pose --out runs/pose
     clevrskills evaluate --policy checkpoint:runs/restore rotate_restore --episodes 50 --out scores
 
@@ -58,7 +58,7 @@ class Args:
     """Folder of the fine-tuned checkpoint."""
     begin_with: str = "zoo/compact-l0"
     """Checkpoint to begin with, of a compact policy."""
-    episodes: int = 1200
+    episodes: int = 768
     head_starts: float = 0.0
     """Probability that an episode begins after its first subgoal."""
     batch: int = 96
