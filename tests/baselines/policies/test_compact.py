@@ -222,6 +222,17 @@ def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:
     assert (read.pointed[:, 0, 1:][words] < -1000).all()  # only images are pointed at
 
 
+def test_losses_of_scenes_whose_subgoal_names_no_body_are_finite() -> None:
+    """As in ``match_pose``: nothing is pointed at."""
+    windows, policy = windows_of_scenes(), make_policy().train()
+    windows._scenes = [
+        replace(scene, subgoal=replace(scene.subgoal, object=-1)) for scene in windows._scenes
+    ]
+    batch = windows[[0, 1, 2, 3]]
+    assert (batch.ordered_labels.named < 0).all()
+    assert all(loss.isfinite() for loss in policy(batch).values())
+
+
 def test_perception_learns_a_few_scenes() -> None:
     policy, windows = make_policy().train(), windows_of_scenes()
     policy.train_part(controller=False)

@@ -464,9 +464,11 @@ def _order_loss(reader: Reader, embedded: Tensor, batch: SceneBatch) -> Tensor:
     read = reader.read(batch.ordered, shown, labels.state)
     wanted = batch.ordered_pointed.masked_fill(labels.named < 0, -1)
     pointed = functional.cross_entropy(
-        read.pointed.flatten(0, 1).float(), wanted.flatten(), ignore_index=-1
+        read.pointed.flatten(0, 1).float(), wanted.flatten(), reduction="none", ignore_index=-1
     )
-    return pointed + 0.3 * functional.cross_entropy(read.skill, labels.skill)
+    return _mean(pointed, wanted.flatten() >= 0) + 0.3 * functional.cross_entropy(
+        read.skill, labels.skill
+    )
 
 
 def _pose_loss(poser: PoseNetwork, batch: SceneBatch) -> Tensor:

@@ -1,11 +1,12 @@
-"""Success of a compact policy with predicted and with true positions: what perception costs.
+"""Success of a compact policy with its own perception, with true positions and without images.
 
-    python benchmarks/true_positions.py                        # all skills of L0
-    python benchmarks/true_positions.py pick place --episodes 50
+    python benchmarks/perception_controls.py                        # all skills of L0
+    python benchmarks/perception_controls.py pick place --episodes 50
 
 With true positions the policy is privileged: those of the objects and poses that the next subgoal
 names replace the predicted ones, and grasp points move with their objects. Skills, angles and
-obstacles stay predicted. Episodes are drawn from ``val``, none of them is frozen.
+obstacles stay predicted. Without images, the base image is black; the images of the prompt stay.
+Episodes are drawn from ``val``, none of them is frozen.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from clevrskills.evaluation.rollout import PolicyRollout, Rules
 from clevrskills.jobs.arguments import check_names
 
 LEVEL, SPLIT = "L0", "val"
+OWN, TRUE, BLACK = CONDITIONS = ("own perception", "true positions", "black image")
 
 
 @dataclass
@@ -50,14 +52,14 @@ class Perception:
     """
 
     def __init__(self, policy: Any) -> None:
-        self.env, self.is_true = None, False
+        self.env, self.condition = None, OWN
         self._predict, policy._next_command = policy._next_command, self
 
     def __call__(self, *inputs: Any) -> Any:
         """Return the command of the next subgoal."""
         command, env = self._predict(*inputs), self.env
         leaf = None if env is None else env.goal.next_leaf(env.outcome)
-        if not self.is_true or leaf is None:
+        if self.condition != TRUE or leaf is None:
             return command
         for k, key in enumerate(re.findall(r"\{obj:(\w+)\}", leaf.describe(env.world))[:2]):
             position = env.world.position(env.world.index(key))[0].double().numpy()
@@ -70,20 +72,25 @@ class Perception:
         return command
 
 
-def measure(args: Args, task: str, policy: Any, perception: Perception) -> dict[bool, int]:
-    """Return the number of successes with predicted and with true positions."""
-    suite, shown, solved = load_suite(), policy.observation, {False: 0, True: 0}
+def measure(args: Args, task: str, policy: Any, perception: Perception) -> dict[str, int]:
+    """Return the number of successes by condition."""
+    suite, shown, solved = load_suite(), policy.observation, dict.fromkeys(CONDITIONS, 0)
     config = EnvConfig(task, SPLIT, cameras=shown.cameras, size_px=shown.size_px, look=shown.look)
     env: Any = suite.make(config)
+    side = shown.size_px
+    black = dict.fromkeys(shown.cameras, np.zeros((side, side, 3), np.uint8))
     for seed in range(args.seed, args.seed + args.episodes):
         episode = suite.draw(task, SPLIT, seed)
-        for is_true in solved:
-            perception.env, perception.is_true = env, is_true
+        for condition in CONDITIONS:
+            perception.env, perception.condition = env, condition
             rollout = PolicyRollout(env, episode, shown, Rules(), suite, on_demand=True)
             policy.reset({0: rollout.prompt})
             while not rollout.ended:
-                rollout.go_on(policy.act({0: rollout.observation})[0])
-            solved[is_true] += rollout.success_once
+                observation = rollout.observation
+                if condition == BLACK:
+                    observation = {**observation, "images": black}
+                rollout.go_on(policy.act({0: observation})[0])
+            solved[condition] += rollout.success_once
     env.close()
     return solved
 
@@ -93,20 +100,20 @@ def main(args: Args) -> None:
     torch.set_num_threads(1)
     known = load_suite().tasks
     check_names(task=(args.tasks, known))
-    policy, total = load(args.checkpoint, "cpu"), {False: 0, True: 0}
+    policy, total = load(args.checkpoint, "cpu"), dict.fromkeys(CONDITIONS, 0)
     if not isinstance(policy, CompactPolicy):
         raise ClevrSkillsError(f"{args.checkpoint} is no compact policy")
     perception = Perception(policy)
     tasks = args.tasks or [key for key, info in known.items() if info.level == LEVEL]
     for task in tasks:
         solved = measure(args, task, policy, perception)
-        total = {is_true: total[is_true] + solved[is_true] for is_true in total}
-        print(f"{task:22} of {args.episodes}: {solved[False]}, true: {solved[True]}", flush=True)
-    for is_true, count in total.items():
+        total = {each: total[each] + solved[each] for each in CONDITIONS}
+        each = ", ".join(f"{condition} {count}" for condition, count in solved.items())
+        print(f"{task:22} of {args.episodes}: {each}", flush=True)
+    for condition, count in total.items():
         number = len(tasks) * args.episodes
         low, high = wilson(count, number)
-        kind = "true" if is_true else "predicted"
-        print(f"{kind}: {count} of {number}, {count / number:.1%} [{low:.1%}, {high:.1%}]")
+        print(f"{condition}: {count} of {number}, {count / number:.1%} [{low:.1%}, {high:.1%}]")
 
 
 if __name__ == "__main__":
