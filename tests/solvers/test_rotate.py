@@ -8,6 +8,7 @@ import torch
 
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.solvers.oracle import Oracle
+from clevrskills.solvers.skills import rotate
 from tests.support.envs import act, base, make_env, stay
 
 
@@ -74,6 +75,15 @@ def test_an_oracle_continues_with_the_object_in_hand():
     assert 20.0 < turned_deg(env) < 50.0
     solve(env)
     assert base(env).outcome.holds
+    env.close()
+
+
+def test_a_grasp_has_a_yaw_where_no_step_of_the_turn_is_reachable(monkeypatch):
+    env = start(120, "clockwise")
+    arm, goal = Oracle(base(env))._arm, base(env).goal
+    monkeypatch.setattr(rotate, "_way", lambda *_: iter(()))
+    xy = goal.position[0, :2].double().numpy()
+    assert np.isfinite(rotate._yaw_with_room_rad(arm, int(goal.object[0]), xy, -2.0))
     env.close()
 
 

@@ -158,8 +158,8 @@ def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) ->
     if qpos is None:
         return yaw
     way = [found[-1] - qpos[-1] for _, found in _way(arm, start, qpos, here, xy, angle_rad)]
-    least = arm.planner.lower[-1] + SPARE_RAD - min(0.0, *way)
-    most = arm.planner.upper[-1] - SPARE_RAD - max(0.0, *way)
+    least = arm.planner.lower[-1] + SPARE_RAD - min([0.0, *way])
+    most = arm.planner.upper[-1] - SPARE_RAD - max([0.0, *way])
     middle = (least + most) / 2
     angle = np.clip(qpos[-1], min(least, middle), max(most, middle))
     # the gripper points down, so its last joint rotates the other way
