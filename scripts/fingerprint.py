@@ -119,6 +119,7 @@ ZOO = {
     "rl:zoo/boards": "geoms --split base",
     "rl:zoo/move-without-hitting": "move_without_hitting",
     "rl:zoo/place": "place",
+    "rl:zoo/rotate": "rotate",
     "rl:zoo/touch-push": "touch_push",
     "rl:zoo/touch-topple": "touch_topple",
 }

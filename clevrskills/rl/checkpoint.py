@@ -67,8 +67,8 @@ def restore(ppo: PPO, root: Path) -> None:
 def load_initial_weights(ppo: PPO, run: RLRun) -> None:
     """Load the networks of the training run that another one starts from.
 
-    For another task, weights are matched by state entries; those of new entries start at 0, and the
-    standard deviations of actions as configured.
+    Standard deviations of actions start as configured. For another task, weights are matched by
+    state entries; those of new entries start at 0.
 
     Raises:
         ClevrSkillsError: There is no checkpoint, or it is of another suite, robot or network.
@@ -80,10 +80,11 @@ def load_initial_weights(ppo: PPO, run: RLRun) -> None:
         theirs, ours = map(attrgetter(name), (before, run))
         if theirs != ours:
             raise ClevrSkillsError(f"{run.begin_with} has {name} {theirs}, not {ours}")
-    weights = load_agent(root, before).state_dict()
+    weights, own = load_agent(root, before).state_dict(), ppo.agent.state_dict()
+    weights |= {name: own[name] for name in ("log_std",) if name in own}
     if before.task != run.task:
         with contextlib.closing(replace(before, num_envs=1).make_envs(1)) as envs:
-            weights = _matched(weights, ppo.agent.state_dict(), envs.layout, ppo.envs.layout)
+            weights = _matched(weights, own, envs.layout, ppo.envs.layout)
     ppo.agent.load_state_dict(weights)
 
 
@@ -102,7 +103,7 @@ def _matched(
         if len(own) == len(other := entries.get(name, range(0))):
             pairs += zip(own, other, strict=True)
     to, of = torch.tensor(pairs).T
-    found = {**theirs, "log_std": ours["log_std"]}
+    found = dict(theirs)
     for name in ("states.mean", "states.variance", "policy.0.weight", "critic.0.weight"):
         found[name] = ours[name] * (not name.endswith("weight"))  # also a copy
         found[name][..., to] = theirs[name][..., of]

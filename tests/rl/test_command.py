@@ -179,7 +179,7 @@ def test_a_training_sets_out_from_another_one(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     rl(args_of(first), Makes())
     learned = load_agent(first, read_run(first)).state_dict()
-    still = dataclasses.replace(SMALL, learning_rate=0.0)
+    still = dataclasses.replace(SMALL, learning_rate=0.0, initial_std=0.25)
     rl(args_of(second, begin_with=str(first), ppo=still, seed=5), Makes())
     run = read_run(second)
     assert run.begin_with == str(first)
@@ -188,6 +188,7 @@ def test_a_training_sets_out_from_another_one(tmp_path):
     for name in found:
         if name.startswith(("policy.", "critic.")):
             assert torch.equal(found[name], learned[name])
+    assert torch.allclose(found["log_std"].exp()[:-1], torch.tensor(0.25))  # as configured
     for changes, words in (
         ({"suite": "ivispar"}, "has suite clevrskills, not ivispar"),
         ({"robot": "panda"}, "has robot xarm6, not panda"),
