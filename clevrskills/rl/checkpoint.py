@@ -81,7 +81,8 @@ def load_initial_weights(ppo: PPO, run: RLRun) -> None:
         if theirs != ours:
             raise ClevrSkillsError(f"{run.begin_with} has {name} {theirs}, not {ours}")
     weights, own = load_agent(root, before).state_dict(), ppo.agent.state_dict()
-    weights |= {name: own[name] for name in ("log_std",) if name in own}
+    if "log_std" in own:
+        weights["log_std"] = own["log_std"]
     if before.task != run.task:
         with contextlib.closing(replace(before, num_envs=1).make_envs(1)) as envs:
             weights = _matched(weights, own, envs.layout, ppo.envs.layout)

@@ -61,7 +61,9 @@ class RLPolicy:
         if isinstance(self._agent, MovesAgent):
             self.action_spec = None  # its actions are commands
         self.only_task = self._run.task
-        self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"
+        before = Path(self._run.begin_with).name
+        begun = f", begun with {before}" if before else ""
+        self.track = f"open (reinforcement learning, {latest(root)[0]} steps{begun})"
         self.observation = ObservationOptions(
             self._run.cameras, self._run.size_px, proprioception=False, look=self._run.look
         )

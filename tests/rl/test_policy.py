@@ -100,6 +100,12 @@ def test_it_is_evaluated(learned, tmp_path) -> None:
 
 
 @pytest.mark.slow
+def test_the_track_names_what_training_began_with() -> None:
+    assert RLPolicy("zoo/place").track == "open (reinforcement learning, 1501184 steps)"
+    begun = RLPolicy("zoo/rotate").track
+    assert begun == "open (reinforcement learning, 301056 steps, begun with rotate-1)"
+
+
 def test_other_tasks_and_robots_are_refused(learned, tmp_path) -> None:
     policy = RLPolicy(str(learned))
     for changes, words in (
