@@ -57,6 +57,8 @@ __all__ = ["ClevrSkillsEnv"]
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """Camera modalities; an ``obs_mode`` can combine several with +."""
+CONTACT_OFFSET_M = 0.005
+"""Distance from a shape within which PhysX computes contacts, half of that of two shapes."""
 MANISKILL_OPTIONS = ("env_idx", "reconfigure")
 RESET_OPTIONS = ("episode", "head_start", *MANISKILL_OPTIONS)
 
@@ -182,7 +184,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return SimConfig(
             sim_freq=SIM_HZ,
             control_freq=CONTROL_HZ,
-            scene_config=SceneConfig(contact_offset=0.005),
+            scene_config=SceneConfig(contact_offset=CONTACT_OFFSET_M),
             default_materials_config=DefaultMaterialsConfig(1.0, 1.0, 0.0),
         )
 
@@ -304,7 +306,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if held >= 0:
             index = torch.tensor([held])
             self.world.hold(index, self.scenes[0].start.pose(index))
-        self._settle()
+        hinged = any(body and body.hinge for body in self.layouts[0].bodies)
+        spaced = self.scenes[0].start.spaced(2 * CONTACT_OFFSET_M)
+        self._settle(apart=held < 0 and spaced and not hinged)
         self.agent.controller.vacuum_on = held >= 0
         self.start = TensorWorld.snapshot(self.world)
         self.goal_state: GoalState = self.goal.initial_state(self.world)
@@ -320,8 +324,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             self._settle()
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
 
-    def _settle(self) -> None:
-        self.simulation.settle()
+    def _settle(self, apart: bool = False) -> None:
+        self.simulation.settle(apart)
         self.world.invalidate()
         if self.can_draw:
             self._clear_sim_state()

@@ -139,8 +139,14 @@ class TensorWorld(World):
 
     @property
     def piled(self) -> bool:
-        piled: bool = self.cached("piled", _piled)
+        piled: bool = self.cached("piled", lambda w: not w.spaced(0.0))
         return piled
+
+    def spaced(self, gap_m: float) -> bool:
+        """Return whether there is a gap between the bounding spheres of all movable bodies."""
+        free = self.solids.movable
+        near = (self.cached("gaps", _gaps) <= gap_m) & free[:, :, None] & free[:, None]
+        return not bool(near.sum() > free.sum())  # each is near itself
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         rows, let_go = self._rows, self._held == body
@@ -241,10 +247,3 @@ def _gaps(world: World) -> Tensor:
     position, radius = world.body_pose[..., :3], world.solids.radius + CONTACT_TOLERANCE_M
     apart = geometry.length(position[:, :, None] - position[:, None])
     return apart - (radius[:, :, None] + radius[:, None])
-
-
-def _piled(world: World) -> bool:
-    """Return whether the bounding spheres of any two movable bodies intersect."""
-    free = world.solids.movable
-    meet = (world.cached("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
-    return bool(meet.sum() > free.sum())  # each intersects itself

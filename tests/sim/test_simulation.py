@@ -5,11 +5,12 @@ import pytest
 import torch
 from sapien.physx import PhysxRigidDynamicComponent
 
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.simulation import PARKED
+from clevrskills.sim.simulation import PARKED, Simulation
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import GRAVITY
-from tests.support.envs import act, base, bench, body, go_to, make_env, put, stay
+from tests.support.envs import act, base, bench, body, go_to, make_env, put, random_actions, stay
 from tests.support.worlds import BRICK, CUBE, index
 
 BASE, OBJECT = 0, 3
@@ -364,3 +365,33 @@ def test_settled_bodies_rest_in_further_physics_steps(env, seed):
         }
         found.append((scene.px.pack(), arm.qpos.tobytes(), arm.qvel.tobytes(), lifts))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("robot", ["xarm6", "panda"])
+def test_episodes_are_the_same_as_with_an_arm_that_settles_awake(robot, monkeypatch):
+    env = ClevrSkillsEnv("sort", robot_name=robot, obs_mode="state")
+    settle, found = Simulation.settle, []
+    for awake in (False, True):
+        if awake:
+            monkeypatch.setattr(Simulation, "settle", lambda self, apart: settle(self))
+        for seed in range(4):
+            env.reset(seed=seed)
+            found.append(env.get_state())
+            actions = 3.0 * random_actions(40, seed)
+            actions[:4, 2] = -0.9  # down to the bodies
+            for action in actions:
+                env.step(action)
+                found.append(env.get_state())
+    half = len(found) // 2
+    assert all(map(torch.equal, found[:half], found[half:]))
+    env.close()
+
+
+@pytest.mark.parametrize(("apart", "offset_rad"), [(True, 0.0), (False, 0.0), (True, 0.01)])
+def test_an_arm_that_stays_in_place_falls_asleep_at_once(env, seed, monkeypatch, apart, offset_rad):
+    env.reset(seed=seed)
+    arm = base(env).agent.robot._objs[0]
+    arm.qpos = arm.qpos + offset_rad
+    monkeypatch.setattr("clevrskills.sim.simulation.SETTLE_STEPS", 1)
+    base(env).simulation.settle(apart)
+    assert arm.links[0].sleeping == (apart and not offset_rad)

@@ -104,19 +104,15 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
     perception = replace(args, data=(drawn, starts), out=out / "perception", bf16=True)
     weight = tuple(f"{task}={SHARES.get(task, 1.0)}" for task in learned)
     count = size.perception_steps + size.composed_steps * bool(composed)
-    steps: dict[str, Any] = {"steps": count, "save_every": SAVE_EVERY}
-    perception = replace(perception, weight=weight, **steps)
+    perception = replace(perception, weight=weight, steps=count, save_every=SAVE_EVERY)
     controller = replace(args, data=(recorded,), out=out / "controller", from_=perception.out)
-    controller = replace(controller, balance=True)
-    changed = (*args.set, f"batch_size={size.controller_batch}")
-    controller = replace(controller, steps=size.controller_steps, workers=0, set=changed)
+    sets, steps = (*args.set, f"batch_size={size.controller_batch}"), size.controller_steps
+    controller = replace(controller, balance=True, steps=steps, workers=0, set=sets)
     policy = f"checkpoint:{controller.out}"
     drawn_from: dict[str, Any] = {"split": ("val",), "seed": SEED, "episodes": size.episodes}
     checked = EvaluateArgs(**chosen, **drawn_from, policy=policy, out=out / "check")
-    skill_count, composed_count = (
-        len(skills) * size.demonstrations,
-        len(composed) * size.compositions,
-    )
+    skill_count = len(skills) * size.demonstrations
+    composed_count = len(composed) * size.compositions
 
     def demonstrate() -> int:
         parts = ((skills, size.demonstrations), (composed, size.compositions))
