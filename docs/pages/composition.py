@@ -100,7 +100,7 @@ def unpacked() -> Iterator[Path]:
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield the table of policies of known skill, with the values of the closed form."""
+    """Yield the table of policies, those of known skill with the values of the closed form."""
     lines, coverage = [], []
     for run in runs:
         held = cells = 0
@@ -113,7 +113,8 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
                 held += sum(e.low - 1e-9 <= value <= e.high + 1e-9 for e, value in of)
                 continue
             lines.append({"policy": run.label, "level": row.level, **_texts(row, wanted)})
-        coverage.append(f"{held} of {cells} ({run.label})")
+        if cells:
+            coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
         yield markdown(pd.DataFrame(lines)).rstrip()
         yield f"Task intervals that contain the closed form: {', '.join(coverage)}."
@@ -132,7 +133,9 @@ def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({}))
 def _closed_form(
     run: Evaluation, rows: Sequence[Composition], row: Composition
 ) -> dict[str, float]:
-    """Return the closed form for a policy of known skill on a task, or on the mean of a level."""
+    """Return the closed form for a policy of known skill on a task, or on the mean of a level; for
+    other policies nothing.
+    """
     leaves: dict[str, dict[int, int]] = defaultdict(dict)
     for part in run.parts:
         leaves[part.task][part.index] = int(part.handover["leaves"])
@@ -151,6 +154,8 @@ def _closed_form(
         wanted = {"alone": 1.0, **dict.fromkeys(in_place, mean(lambda leaves: 1 / leaves))}
         wanted |= {**dict.fromkeys(wholes, one), **dict.fromkeys(PARTS, 0.0)}
         wanted |= {"gap": 1 - one, "strange": 1 - one}
+    elif "p" not in run.run.policy_args:
+        wanted = {}
     else:
         kept = 1 - float(str(run.run.policy_args["p"]))
         wanted = dict.fromkeys(("alone", *in_place), kept)
