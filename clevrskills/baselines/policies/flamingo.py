@@ -1,8 +1,8 @@
-"""Language models that look at images, after Flamingo (Alayrac et al. 2022, arXiv 2204.14198).
+"""Language models with gated cross-attention to images (Flamingo, Alayrac et al. 2022, arXiv
+2204.14198).
 
-Between the layers of a language model, tokens attend to the features of images; gates let in as
-much of what they see as training finds useful. The parts are those of OpenFlamingo (Awadalla et al.
-2023, arXiv 2308.01390), and so are the names of their parameters, so that its weights can be read.
+Modules and names of parameters are those of OpenFlamingo (Awadalla et al. 2023, arXiv 2308.01390),
+so that its weights can be loaded.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 HEAD_WIDTH = 64
-"""Numbers in a head of attention to images (OpenFlamingo, which has 8 heads)."""
+"""Width of a head of cross-attention (OpenFlamingo, with 8 heads)."""
 
 _LAYERS = {"opt": "decoder.layers", "llama": "layers", "mpt": "blocks"}
-"""Place of the layers of a kind of language model."""
+"""Submodule with the layers, by kind of language model."""
 
 
 class CrossAttention(nn.Module):
-    """Tokens attend to images.
+    """Cross-attention of tokens to images.
 
     Args:
-        width: Numbers in a token.
-        image_width: Numbers in a feature of an image.
-        heads: Heads of the attention.
+        width: Width of a token.
+        image_width: Width of a feature of an image.
+        heads: Number of heads.
     """
 
     def __init__(self, width: int, image_width: int, heads: int = 8) -> None:
@@ -44,8 +44,8 @@ class CrossAttention(nn.Module):
         self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
 
     def forward(self, tokens: Tensor, images: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map tokens (N, L, width) and features of images (N, K, image_width) -> what the tokens
-        see (N, L, width): nothing, zeros, where a mask (N, L, K) of what they may see is empty.
+        """Map tokens (N, L, width) and features (N, K, image_width) -> (N, L, width), zeros where
+        the mask (N, L, K) of a token is empty.
         """
         query = self.to_q(self.norm(tokens))
         answer: Tensor = self.to_out(attend(query, self.to_kv(images), mask))
@@ -53,15 +53,13 @@ class CrossAttention(nn.Module):
 
 
 class GatedCrossAttention(nn.Module):
-    """Gated cross-attention to images and feed-forward layer, put before a layer of a language
-    model.
+    """Gated cross-attention and feed-forward layer before a layer of a language model.
 
     Args:
-        width: Numbers in a token.
-        image_width: Numbers in a feature of an image.
-        heads: Heads of the attention.
-        gate: What both gates start at, before the tanh; 0: the language model is at first as it
-            was.
+        width: Width of a token.
+        image_width: Width of a feature of an image.
+        heads: Number of heads.
+        gate: Initial value of both gates, before the tanh; 0: no effect at first.
     """
 
     def __init__(self, width: int, image_width: int, heads: int = 8, gate: float = 0.0) -> None:
@@ -78,25 +76,24 @@ class GatedCrossAttention(nn.Module):
 
 
 Look = Callable[[GatedCrossAttention, Tensor], Tensor]
-"""Applies a block to the tokens (N, L, width) of a language model with the images that they are
-to see; returns the tokens."""
+"""Applies a block to tokens (N, L, width) with the images that they attend to."""
 
 
 class VisionConditionedLM(nn.Module):
-    """A language model with gated cross-attention before every n-th of its layers.
+    """Language model with gated cross-attention before every n-th of its layers.
 
     Args:
         model: The language model, of transformers, without its head.
-        image_width: Numbers in a feature of an image.
-        every: The n: the n-th layer, the 2n-th ... get one.
+        image_width: Width of a feature of an image.
+        every: The n.
         heads: Heads of the cross-attention.
-        gate: What its gates start at.
+        gate: Initial value of the gates.
 
     Attributes:
-        width: Numbers in a token.
+        width: Width of a token.
 
     Raises:
-        UnknownNameError: It is not known where the layers of such a model are.
+        UnknownNameError: The kind of language model is not supported.
     """
 
     def __init__(
@@ -136,9 +133,8 @@ class VisionConditionedLM(nn.Module):
         """Return the language model's outputs, (N, L, width) float32.
 
         Args:
-            look: Shows images to tokens, which it is given as float32 whatever the language model
-                computes with.
-            **inputs: Of the language model; ``inputs_embeds`` may be of another kind of numbers.
+            look: Applies a cross-attention block to tokens, float32.
+            **inputs: Inputs of the language model; ``inputs_embeds`` are cast to its type.
         """
 
         def before(block: Any, _: nn.Module, given: tuple[Any, ...]) -> Any:
@@ -159,7 +155,7 @@ class VisionConditionedLM(nn.Module):
 
 
 def feed_forward(width: int) -> nn.Sequential:
-    """Return the part of a layer in which each token is on its own."""
+    """Return the feed-forward part of a layer."""
     return nn.Sequential(
         nn.LayerNorm(width),
         nn.Linear(width, 4 * width, bias=False),

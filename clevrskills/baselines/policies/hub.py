@@ -1,6 +1,6 @@
-"""Hub: published weights and vocabularies, in a folder or by their name on Hugging Face.
+"""Published weights and vocabularies, from a folder or from the Hugging Face Hub.
 
-A name of the hub is ``facebook/opt-1.3b``, or ``facebook/opt-1.3b@REVISION``.
+A name on the hub is ``facebook/opt-1.3b``, or ``facebook/opt-1.3b@REVISION``.
 """
 
 import re
@@ -19,10 +19,10 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 @contextmanager
 def loading(what: str, name: str) -> Iterator[None]:
-    """Turn errors of ``from_pretrained`` into one line, without its reports and progress bars.
+    """Turn errors of ``from_pretrained`` into one line, without reports and progress bars.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded.
+        ClevrSkillsError: The model cannot be loaded.
     """
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -68,13 +68,13 @@ def load_model(kind: Any, what: str, name: str, dtype: torch.dtype, **options: A
 
     Args:
         kind: Its class, of transformers.
-        what: What it is called in messages.
-        name: A folder, or a name of the hub.
-        dtype: Kind of numbers of its weights.
+        what: Kind of model in messages.
+        name: A folder, or a name on the hub.
+        dtype: Type of its weights.
         options: Further arguments of ``from_pretrained``.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded, or some of its weights are not there.
+        ClevrSkillsError: It cannot be loaded, or lacks weights.
     """
     place = address(name)
     with loading(what, name):
@@ -90,10 +90,10 @@ def load_model(kind: Any, what: str, name: str, dtype: torch.dtype, **options: A
 
 
 def revision(name: str) -> str | None:
-    """Return the commit of the hub that a published model on this machine is of; ``None``: unknown.
+    """Return the commit on the hub of a downloaded model; ``None``: unknown.
 
     Args:
-        name: A folder, also one made by ``hf download --local-dir``, or a name of the hub.
+        name: A folder, e.g. of ``hf download --local-dir``, or a name on the hub.
     """
     folder = Path(name)
     if folder.is_dir():
@@ -111,20 +111,19 @@ def revision(name: str) -> str | None:
 
 
 class LanguageTokenizer:
-    """The tokenizer that belongs to a published language model.
+    """Tokenizer of a published language model.
 
     Args:
-        name: A folder, or a name of the hub.
-        image: The token that stands where an image is, one that no text has; ``None``: a new one,
-            which the language model does not know.
+        name: A folder, or a name on the hub.
+        image: Token of images; ``None``: a new one, unknown to the language model.
 
     Attributes:
-        size: How many numbers there are.
-        pad: The number that stands after the end: that of the end of a text.
-        image: The number that stands where an image is.
+        size: Number of tokens.
+        pad: Token of padding, that of the end of a text.
+        image: Token of an image.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded, or does not have the token.
+        ClevrSkillsError: It cannot be loaded, or lacks the token.
     """
 
     def __init__(self, name: str, image: str | None = None) -> None:
@@ -139,19 +138,17 @@ class LanguageTokenizer:
         self.pad: int = self._tokenizer.eos_token_id
 
     def encode(self, text: str) -> list[int]:
-        """Return the numbers of a piece of a prompt, without those of beginning and end; spaces at
-        its end are no tokens.
-        """
+        """Return the tokens of a text without trailing spaces, without special tokens."""
         found: list[int] = self._tokenizer(text.rstrip(), add_special_tokens=False)["input_ids"]
         return found
 
     def save(self, folder: Path) -> None:
-        """Write it into a new folder, which can stand for its name."""
+        """Write the tokenizer to a new folder, which can be loaded by its path."""
         self._tokenizer.save_pretrained(folder)
 
 
 def make_tokenizer(language_model: str, random: Container[str]) -> Tokenizer:
-    """Return the tokenizer of a language model; those of random weights read bytes.
+    """Return the tokenizer of a language model, of bytes for one with random weights.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.

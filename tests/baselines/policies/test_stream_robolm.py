@@ -25,6 +25,8 @@ from transformers import AutoModel, ViTModel
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.stream_robolm.backbones import (
+    UNIT_M,
+    PerceptionEncoder,
     PretrainedEncoder,
     make_language_model,
 )
@@ -33,6 +35,7 @@ from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, St
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.training.trainer import learning_rate, make_optimizer
 from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 BACKBONES = ["tiny-opt", "tiny-llama"]
@@ -357,6 +360,45 @@ def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
     before, after = overfit(policy, windows[[0]], 25)
     assert after < 0.5 * before
     assert rollout(policy, {0: 1}, 2)[0][0].shape == (1, 7)
+
+
+@pytest.fixture
+def perception() -> PerceptionEncoder:
+    encoder = PerceptionEncoder("zoo/compact-l0")
+    encoder.start()
+    return encoder.eval()
+
+
+@pytest.mark.render
+def test_perception_gives_a_token_for_each_body_at_its_position(
+    perception: PerceptionEncoder,
+) -> None:
+    env = ClevrSkillsEnv("pick", split="val", obs_mode="rgb", cameras=("base_camera",))
+    for seed in range(3):
+        observation, _ = env.reset(seed=seed)
+        images = observation["sensor_data"]["base_camera"]["rgb"].permute(0, 3, 1, 2) / 255
+        content, position, logit = perception._bodies(images)[0, 1:].split((64, 3, 1), -1)
+        assert torch.allclose(content.norm(dim=-1), torch.ones(len(content)))
+        found = position[logit[:, 0] > 0] * UNIT_M
+        bodies = [k for k, body in enumerate(env.layouts[0].bodies) if body]
+        apart = torch.cdist(env.world.body_pose[0, bodies, :3], found).amin(-1)
+        assert apart.median() < 0.025, apart
+    env.close()
+
+
+def test_perception_is_not_trained(perception: PerceptionEncoder) -> None:
+    images = torch.rand(2, 3, 256, 256)
+    tokens = perception(images)
+    assert tokens.shape == (2, perception.count, perception.width)
+    assert perception(images[:0]).shape == (0, perception.count, perception.width)
+    tokens.sum().backward()
+    trained = {name for name, each in perception.named_parameters() if each.grad is not None}
+    assert trained == {"token.weight", "token.bias"}
+
+
+def test_perception_of_another_policy_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="nothing"):
+        PerceptionEncoder(str(tmp_path / "nothing")).start()
 
 
 def test_a_checkpoint_takes_published_weights_from_another_folder(

@@ -1,7 +1,5 @@
-"""Language models and image encoders of transformers: with trained weights, or small random ones.
-
-A name is one of those in :data:`RANDOM_LANGUAGE_MODELS` or :data:`RANDOM_IMAGE_ENCODERS`, or what
-``from_pretrained`` takes: a folder, or a name on the Hugging Face Hub.
+"""Language models and image encoders: pretrained, from a folder or by their name on the Hugging
+Face Hub, or small with random weights.
 """
 
 from typing import Any
@@ -21,9 +19,20 @@ from transformers import (
     ViTModel,
 )
 
+from clevrskills.baselines.checkpoint import load
+from clevrskills.baselines.policies.compact.network import (
+    BOTTOM_PX,
+    NEARNESS_UNIT,
+    STRIDE_PX,
+    TOP_PX,
+    Calibration,
+    Reader,
+)
+from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
 from clevrskills.baselines.policies.hub import address, load_model, loading
-from clevrskills.baselines.policies.layers import convolutions, spatial_softmax, with_places
 from clevrskills.baselines.prompts import ByteTokenizer
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.setting import TABLETOP
 
 
 def _sizes(width: int, layers: int, heads: int) -> dict[str, int]:
@@ -31,27 +40,28 @@ def _sizes(width: int, layers: int, heads: int) -> dict[str, int]:
 
 
 _OPT = {"word_embed_proj_dim": 64, "ffn_dim": 128, "dropout": 0.0}
-_SMALL_OPT = {"word_embed_proj_dim": 512, "ffn_dim": 2048, "dropout": 0.1}
 _COMPACT_OPT = {"word_embed_proj_dim": 192, "ffn_dim": 384, "dropout": 0.0}
 _LLAMA = {"intermediate_size": 128, "num_key_value_heads": 2}
 RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
     "tiny-opt": (OPTConfig, _sizes(64, 2, 4) | _OPT),
     "tiny-llama": (LlamaConfig, _sizes(64, 2, 4) | _LLAMA),
     "compact-opt": (OPTConfig, _sizes(192, 4, 4) | _COMPACT_OPT),
-    "small-opt": (OPTConfig, _sizes(512, 8, 8) | _SMALL_OPT),
 }
-"""Language models of random weights that read bytes: kind and sizes."""
+"""Language models with random weights over bytes: class and sizes of the configuration."""
 
 RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
     "tiny-vit": {"patch_size": 16, "intermediate_size": 128, **_sizes(64, 2, 4)},
-    "small-vit": {"patch_size": 16, "intermediate_size": 1536, **_sizes(384, 6, 6)},
 }
-"""Vision transformers of random weights: their sizes."""
+"""Vision transformers with random weights: sizes."""
 
-CONVOLUTIONAL_ENCODER = "compact-cnn"
-"""Convolutions of random weights in place of a vision transformer."""
+PERCEPTION = "compact"
+"""Image encoder that is the perception of a compact policy."""
+BODIES = 10
+"""Tokens of bodies of an image, of :class:`PerceptionEncoder`."""
+LOGIT, UNIT_M = 10.0, 0.3
+"""Units of logits and positions."""
 
-_TOGETHER = 64  # images that are encoded at once where features are computed twice
+_CHECKPOINTED = 64  # images of a gradient checkpoint
 
 
 def make_language_model(
@@ -61,13 +71,13 @@ def make_language_model(
 
     Args:
         name: Its name.
-        lora_rank: Rank of the adapters (LoRA, Hu et al. 2021, arXiv 2106.09685) that are trained in
-            place of its own weights, on all its linear maps; ``None``: it is trained itself, and
-            :func:`load_trained` loads where it starts.
-        dtype: Kind of numbers of published weights that are not trained; adapters are float32.
+        lora_rank: Rank of adapters of all linear layers (LoRA, Hu et al. 2021, arXiv 2106.09685),
+            beside frozen weights; ``None``: full fine-tuning of the weights of
+            :func:`load_trained`.
+        dtype: Type of frozen published weights; adapters are float32.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded.
+        ClevrSkillsError: The model cannot be loaded.
     """
     if name in RANDOM_LANGUAGE_MODELS:
         kind, sizes = RANDOM_LANGUAGE_MODELS[name]
@@ -93,11 +103,11 @@ def load_config(kind: Any, what: str, name: str) -> Any:
 
     Args:
         kind: Its class, of transformers.
-        what: What the model is called in messages.
-        name: A folder, or a name of the hub.
+        what: Kind of model in messages.
+        name: A folder, or a name on the hub.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded.
+        ClevrSkillsError: The model cannot be loaded.
     """
     place = address(name)
     with loading(what, name):
@@ -105,16 +115,16 @@ def load_config(kind: Any, what: str, name: str) -> Any:
 
 
 def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -> None:
-    """Load the weights that a model starts from; those of small random ones stay.
+    """Load pretrained weights, unless the name is of a model with random weights.
 
     Args:
         model: The model.
-        what: What it is called in messages.
+        what: Kind of model in messages.
         name: Its name.
         options: Further arguments of ``from_pretrained``.
 
     Raises:
-        ClevrSkillsError: They cannot be loaded.
+        ClevrSkillsError: The weights cannot be loaded.
     """
     if name not in (*RANDOM_LANGUAGE_MODELS, *RANDOM_IMAGE_ENCODERS):
         found = load_model(type(model), what, name, torch.float32, **options)
@@ -122,23 +132,21 @@ def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -
 
 
 class PretrainedEncoder(nn.Module):
-    """A vision transformer (Dosovitskiy et al. 2020, arXiv 2010.11929), trained further from the
-    weights that :meth:`start` loads.
+    """Vision transformer (Dosovitskiy et al. 2020, arXiv 2010.11929), fine-tuned.
 
     Args:
         name: Its name.
-        image_size: Width and height of the images in pixels; where it was trained on images of
-            another size, its embeddings of positions are interpolated.
-        recompute: Whether its features are computed again, piece by piece, when gradients are: that
-            takes longer and little memory.
+        image_size: Width and height of images in pixels; position embeddings of another size are
+            interpolated.
+        recompute: Whether to use gradient checkpointing.
 
     Attributes:
         name: Its name.
-        width: Numbers in a feature.
-        count: Features of an image.
+        width: Width of a feature.
+        count: Number of features of an image.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded.
+        ClevrSkillsError: The model cannot be loaded.
     """
 
     def __init__(self, name: str, image_size: int, recompute: bool = False) -> None:
@@ -154,7 +162,7 @@ class PretrainedEncoder(nn.Module):
         self._recompute = recompute
 
     def start(self) -> None:
-        """Load the weights that it starts from.
+        """Load pretrained weights.
 
         Raises:
             ClevrSkillsError: They cannot be loaded.
@@ -167,7 +175,7 @@ class PretrainedEncoder(nn.Module):
             return images.new_zeros(0, self.count, self.width)
         if not (self._recompute and torch.is_grad_enabled()):
             return self._encode(images)
-        parts = images.split(_TOGETHER)
+        parts = images.split(_CHECKPOINTED)
         return torch.cat([checkpoint(self._encode, part, use_reentrant=False) for part in parts])
 
     def _encode(self, images: Tensor) -> Tensor:
@@ -176,52 +184,78 @@ class PretrainedEncoder(nn.Module):
         return features
 
 
-class ConvolutionalEncoder(nn.Module):
-    """A small image encoder for training from scratch on a CPU: a grid of features, one for each
-    8 x 8 pixels, and one more that tells where some features are, finer than the grid.
+class PerceptionEncoder(nn.Module):
+    """Encoder of images as tokens of bodies, by the frozen perception of a compact policy.
+
+    The first token embeds the whole image, as those of a prompt that show a single body. Each other
+    token has the content of a cell that contains the center of a body, and its position by the
+    calibration of the base camera.
 
     Args:
-        image_size: Width and height of the images in pixels, a multiple of 8.
+        path: Folder of a checkpoint of ``compact`` of the default configuration.
 
     Attributes:
-        width: Numbers in a feature.
-        count: Features of an image.
+        width: Width of a token.
+        count: Number of tokens of an image.
     """
 
     width = 128
-    _channels = (5, 24, 32, 48)  # the first: colors, and where a pixel is
-    _places = 32
+    count = 1 + BODIES
 
-    def __init__(self, image_size: int) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__()
-        self.convolutions, self.norms = convolutions(self._channels)
-        self.look = nn.Conv2d(self._channels[-1], self._places, 1)
-        nn.init.normal_(self.look.weight, std=0.5)  # so that each starts to look elsewhere
-        self.places = nn.Linear(3 * self._places, self.width)
-        self.grid = nn.Conv2d(self._channels[-1], self.width, 2, stride=2)
-        side = image_size // 8
-        self.count = side**2 + 1
-        self.position = nn.Parameter(torch.randn(side**2, self.width) * 0.02)
+        sizes = CompactConfig()
+        self._path = path
+        self.reader = Reader(1, 1, sizes.channels, sizes.width, 2).requires_grad_(False)
+        self.camera = Calibration(TABLETOP.main_camera)
+        self.token = nn.Linear(sizes.width + 4, self.width)
 
     def start(self) -> None:
-        """Start from nothing."""
+        """Load the perception.
+
+        Raises:
+            ClevrSkillsError: There is no such checkpoint.
+        """
+        trained = load(self._path, "cpu")
+        if not isinstance(trained, CompactPolicy):
+            raise ClevrSkillsError(f"{self._path} is no checkpoint of compact")
+        for name in ("trunk", "attention", "object", "cell", "geometry"):
+            getattr(self.reader, name).load_state_dict(getattr(trained.reader, name).state_dict())
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+        """Map images (N, 3, 256, 256) in [0, 1] -> tokens (N, count, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
-        features = with_places(images)
-        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            features = functional.gelu(norm(convolution(features)))
-        fine = self.places(spatial_softmax(self.look(features)))[:, None]
-        coarse = self.grid(features).flatten(2).transpose(1, 2) + self.position
-        return torch.cat([coarse, fine], 1)
+        tokens: Tensor = self.token(self._bodies(images))
+        return tokens
+
+    @torch.no_grad()
+    def _bodies(self, images: Tensor) -> Tensor:
+        """Return contents, positions and logits of the image and its bodies, (N, count, D + 4)."""
+        corner = images.new_tensor([[0.0, TOP_PX]])
+        maps = self.reader.encode_scenes(images[:, :, TOP_PX:BOTTOM_PX], corner)
+        centers = maps.geometry[:, 3]
+        highest = functional.max_pool2d(centers, 5, 1, 2)
+        logits, cells = centers.masked_fill(centers < highest, -LOGIT).flatten(1).topk(BODIES)
+        rows, columns = cells // centers.shape[-1], cells % centers.shape[-1]
+
+        def at_cells(values: Tensor) -> Tensor:
+            every = values.flatten(2).gather(2, cells[:, None].expand(-1, values.shape[1], -1))
+            return every.transpose(1, 2).float()  # (N, BODIES, channels)
+
+        offset = at_cells(maps.geometry[:, :3])
+        pixels = STRIDE_PX * (torch.stack([columns, rows], -1) + 0.5 + offset[..., :2]) + corner
+        place = self.camera.points(pixels, NEARNESS_UNIT * offset[..., 2])
+        known = [functional.normalize(at_cells(maps.cells), dim=-1), place / UNIT_M]
+        bodies = torch.cat([*known, logits[..., None].clamp(-LOGIT, LOGIT) / LOGIT], -1)
+        whole = functional.normalize(self.reader.embed(functional.avg_pool2d(images, 4)), dim=-1)
+        return torch.cat([functional.pad(whole, (0, 4))[:, None], bodies], 1)
 
 
 def make_image_encoder(
-    name: str, image_size: int, recompute: bool
-) -> PretrainedEncoder | ConvolutionalEncoder:
-    """Return an image encoder by its name; see :class:`PretrainedEncoder`."""
-    if name == CONVOLUTIONAL_ENCODER:
-        return ConvolutionalEncoder(image_size)
+    name: str, image_size: int, recompute: bool, perception: str
+) -> PretrainedEncoder | PerceptionEncoder:
+    """Return an image encoder by its name."""
+    if name == PERCEPTION:
+        return PerceptionEncoder(perception)
     return PretrainedEncoder(name, image_size, recompute)

@@ -1,7 +1,5 @@
-"""Cache of StreamRoboLM: keys and values of the tokens it has read, a bounded number.
-
-A token can attend to the prompt and to the tokens of the latest control steps. The rules of that
-are here, for tokens that are read all at once and for tokens that come one by one.
+"""Attention of StreamRoboLM: tokens attend to the prompt and to the latest control steps, by a mask
+in training and by a bounded cache of keys and values in acting.
 """
 
 from collections.abc import Sequence
@@ -12,19 +10,19 @@ from torch.nn import functional
 from transformers import DynamicCache
 
 Cache = tuple[tuple[Tensor, Tensor], ...]
-"""Of each layer of a language model: keys and values (heads, C, width) of C tokens."""
+"""Keys and values (heads, C, width) of C tokens, by layer of the language model."""
 
 
 def window_mask(prompt: Tensor, steps: int, window: int) -> Tensor:
     """Return the attention mask of the tokens of prompts and control steps.
 
     Args:
-        prompt: Which tokens of the prompts exist, (B, P); the first one does.
+        prompt: Mask of the tokens of prompts, (B, P).
         steps: Number of control steps, T, with a token each, after the prompts.
-        window: Of how many control steps, its own included, a token sees the tokens.
+        window: Number of control steps that a token attends to, its own included.
 
     Returns:
-        (B, 1, P + T, P + T); from tokens to tokens.
+        (B, 1, P + T, P + T), from tokens to tokens.
     """
     places = torch.arange(prompt.shape[1] + steps, device=prompt.device)
     back = places[:, None] - places
@@ -35,11 +33,8 @@ def window_mask(prompt: Tensor, steps: int, window: int) -> Tensor:
 
 
 def stack(caches: Sequence[Cache]) -> tuple[DynamicCache, Tensor]:
-    """Return several caches side by side, the shorter ones padded at the front.
-
-    Returns:
-        The caches; to what a token that follows attends: to all that exist and to itself,
-        (N, 1, 1, C + 1).
+    """Return a batch of N caches, the shorter ones padded at the front, and the attention mask of
+    one more token, (N, 1, 1, C + 1).
     """
     lengths = [cache[0][0].shape[-2] for cache in caches]
     longest = max(lengths)
@@ -57,19 +52,19 @@ def stack(caches: Sequence[Cache]) -> tuple[DynamicCache, Tensor]:
 
 
 def cut(cache: DynamicCache, row: int, tokens: slice) -> Cache:
-    """Return some tokens of one of the caches that are side by side."""
+    """Return some tokens of one cache of a batch."""
     return tuple(
         (layer.keys[row, :, tokens], layer.values[row, :, tokens]) for layer in cache.layers
     )
 
 
 def forget(cache: Cache, prompt: int, window: int) -> Cache:
-    """Return a cache without the control steps that no later token attends to.
+    """Return a cache without control steps that no later token attends to.
 
     Args:
-        cache: Of a prompt and control steps.
-        prompt: Length of the prompt.
-        window: As in :func:`window_mask`.
+        cache: Cache of a prompt and control steps.
+        prompt: Length of the prompt in tokens.
+        window: See :func:`window_mask`.
     """
     first = cache[0][0].shape[-2] - (window - 1)
     if first <= prompt:

@@ -1,27 +1,23 @@
-"""StreamRoboLM, the benchmark's own policy (ClevrSkills paper, section 5 and appendix C.3).
+"""StreamRoboLM, the policy of the ClevrSkills paper (section 5 and appendix C.3).
 
-A language model reads the prompt, with an image token where an image stands, and then one image
-token for each control step. Cross-attention layers in the manner of Flamingo, which are not
-trained before, let a token see the image it stands for: both cameras' at a control step. Tokens
-of words see the image before them, and those before the first image see none. What the
-language model answers at the control steps goes through an LSTM to the action; the loss is the
-mean squared error. The language model's own weights stay as they are, it is adapted by LoRA; all
-else is trained.
+A language model, adapted by LoRA, reads the prompt, with one image token per image, and then one
+image token per control step. Gated cross-attention layers (Flamingo) let each image token attend to
+its image, or its images of all cameras. Tokens of words attend to the latest image before them. An
+LSTM and a head map the outputs at control steps to actions; the loss is the mean squared error.
 
-``compact``, which starts from random weights, learns the next few actions though it executes the
-first alone, and the vacuum by cross-entropy.
+Tokens attend to the whole prompt and to the latest ``window`` control steps, in training as well.
+Keys and values are cached, so the cost of a step is constant. Long episodes are split into windows
+of ``steps`` control steps, as in training: every ``starts_every`` steps another stream begins after
+the prompt, with an empty LSTM state. The oldest stream acts until it has ``steps`` steps.
 
-The cost of a step does not grow with the episode: keys and values of what was read are kept, and a
-token attends to the whole prompt but only to the latest ``window`` control steps, in training as
-well. A long episode is acted as it is trained, in windows of ``steps`` control steps: every
-``starts_every`` steps another stream begins behind the prompt, with an LSTM that remembers nothing,
-and is read along; the oldest stream acts, until it has ``steps`` steps.
+Not in the paper, and chosen here: cross-attention before every fourth layer, to all features of the
+vision transformer, with open gates, as closed ones hardly open at a learning rate of 1e-6; a hidden
+layer after the LSTM; proprioception, if used, as an input of the LSTM. Positions in the language
+model count up to the greatest one that it knows.
 
-What the paper leaves open, and what is chosen here: an image is seen in all the features of the
-vision transformer; cross-attention before every fourth layer, and its gates ajar at the start, as
-those of Flamingo, which are closed, would hardly open at the paper's learning rate of 1e-6; a layer
-between LSTM and action; the robot's own state, if the policy is told it, joins at the LSTM.
-Positions in the language model count on from the prompt up to the last one it knows, and stay.
+``compact`` starts from random weights, except for frozen perception of the policy ``compact`` as
+image encoder. It predicts several actions, executes the first, and has a cross-entropy loss for the
+vacuum.
 """
 
 from collections.abc import Sequence
@@ -40,7 +36,7 @@ from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.losses import action_losses, decide_vacuum
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
-    ConvolutionalEncoder,
+    PerceptionEncoder,
     PretrainedEncoder,
     load_trained,
     make_image_encoder,
@@ -59,34 +55,30 @@ from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
 @dataclass(frozen=True, kw_only=True)
 class StreamRoboLMConfig(PolicyConfig):
-    """Configuration of :class:`StreamRoboLM`; images, learning rate and size of batches as in
-    Table 4 of the paper, which leaves the rest open.
+    """Configuration; image size, learning rate and batch size are those of Table 4 of the paper.
 
     ``lab`` is ours: at the paper's rate of 1e-6, AdamW moves no weight by more than 0.011 in 20,000
-    steps, so parts that are new learn at 2e-4, and pretrained ones more slowly.
+    steps, so new parts learn at 2e-4, and pretrained ones more slowly.
     """
 
     steps: int = 128
     starts_every: int | None = 64
     learning_rate: float = 1e-6
     batch_size: int = 12
-    language_model: str = "facebook/opt-1.3b"  # name of the language model; see ``backbones.py``
-    # name of the vision transformer, or ``compact-cnn``
+    language_model: str = "facebook/opt-1.3b"  # see ``backbones.py``
+    # vision transformer, or ``compact``: the frozen perception of a compact policy
     image_encoder: str = "google/vit-base-patch16-224"
-    # rank of the language model's adapters; ``None``: its own weights are trained
-    lora_rank: int | None = 16
-    cross_every: int = 4  # every how many layers there is cross-attention
-    cross_heads: int = 8  # heads of the cross-attention
-    gate: float = 0.5  # what its gates start at, before the tanh
-    window: int = 128  # how many control steps a token can look back in the language model
-    lstm_width: int = 1024  # numbers in the state of the LSTM
-    lstm_layers: int = 2  # layers of the LSTM
-    # whether features of images are computed twice in training, to save memory
-    recompute: bool = True
-    # kind of numbers of a published language model that is not trained: ``bfloat16``, in half the
-    # memory, or ``float32``
-    language_dtype: str = "float32"
-    # share of the loss of the vacuum, cross-entropy; 0: the vacuum is a number like the others
+    perception: str = "zoo/compact-l0"  # checkpoint from which ``compact`` starts
+    lora_rank: int | None = 16  # ``None``: full fine-tuning
+    cross_every: int = 4  # layers per cross-attention layer
+    cross_heads: int = 8
+    gate: float = 0.5  # initial value of the gates, before the tanh
+    window: int = 128  # control steps that a token attends to
+    lstm_width: int = 1024
+    lstm_layers: int = 2
+    recompute: bool = True  # gradient checkpointing of the vision transformer
+    language_dtype: str = "float32"  # of frozen published weights: ``bfloat16`` or ``float32``
+    # weight of the cross-entropy of the vacuum; 0: the vacuum has a squared error like the others
     vacuum_weight: float = 0.0
 
     remembers = True
@@ -100,32 +92,31 @@ class StreamRoboLMConfig(PolicyConfig):
 class Stream:
     """Cached context of a window of an episode."""
 
-    cache: Cache  # what the language model has read and may still attend to
-    age: int  # control steps read
-    state: tuple[Tensor, Tensor]  # state of the LSTM, two tensors (layers, 1, width)
+    cache: Cache
+    age: int  # control steps in it
+    state: tuple[Tensor, Tensor]  # of the LSTM, each (layers, 1, width)
 
 
 @dataclass(frozen=True)
 class StreamState:
     """State of an episode in progress."""
 
-    begun: Stream  # the prompt alone
-    prompt: int  # length of the prompt, in tokens
-    age: int  # control steps made
+    begun: Stream  # of the prompt alone
+    prompt: int  # length of the prompt in tokens
+    age: int  # control steps
     streams: tuple[Stream, ...]  # the oldest one first
 
 
 class ImageContext(nn.Module):
-    """Image tokens: encoder, embeddings of the source (prompt or camera), and attention from other
-    tokens.
+    """Features of images, with embeddings of their source (prompt or camera), and cross-attention.
 
     Args:
-        images: Encodes an image.
+        images: Image encoder.
         cameras: The cameras.
     """
 
     def __init__(
-        self, images: PretrainedEncoder | ConvolutionalEncoder, cameras: tuple[str, ...]
+        self, images: PretrainedEncoder | PerceptionEncoder, cameras: tuple[str, ...]
     ) -> None:
         super().__init__()
         self.images = images
@@ -133,8 +124,8 @@ class ImageContext(nn.Module):
         self.kinds = nn.Parameter(torch.randn(len(cameras) + 1, images.width) * 0.02)
 
     def prompt(self, prompts: Prompts) -> Look:
-        """Return images for the tokens of prompts (B, P, width), of which one stands before each
-        prompt: that which a token stands for, or else the latest one before it, if there is one.
+        """Return cross-attention of the tokens of prompts (B, P, width), after a first token, to
+        their image or the latest one before them.
         """
         index = functional.pad(prompts.image_index, (1, 0), value=-1)  # (B, P)
         latest = (index >= 0).cumsum(1)  # from 1 on; 0: none yet
@@ -149,12 +140,12 @@ class ImageContext(nn.Module):
         return lambda block, tokens: block(tokens, features, mask)
 
     def steps(self, observations: Observations, rows: Tensor | None = None) -> Look:
-        """Return its own images for each token of control steps (B, T, width), if the step exists.
+        """Return cross-attention of the tokens of control steps (B, T, width) to their images.
 
         Args:
             observations: The control steps.
-            rows: Which of B single control steps the tokens (N, 1, width) stand for; ``None``:
-                each its own.
+            rows: For tokens (N, 1, width), the index of the control step of each among B single
+                ones; ``None``: one token for each control step.
         """
         places = observations.mask.nonzero(as_tuple=True)
         features = [
@@ -173,9 +164,7 @@ class ImageContext(nn.Module):
 
 
 class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
-    """StreamRoboLM: a language model over prompt and images as one stream of tokens, with an action
-    head.
-    """
+    """Language model over prompt and images as one stream of tokens, with an action head."""
 
     config_type = StreamRoboLMConfig
     configurations: ClassVar = {
@@ -190,22 +179,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             part_rates=(("sight.images", 0.05), ("language.model", 0.5)),
             vacuum_weight=0.1,
         ),
-        "small": StreamRoboLMConfig(
-            image_size=128,
-            steps=64,
-            starts_every=32,
-            learning_rate=3e-4,
-            batch_size=8,
-            language_model="small-opt",
-            image_encoder="small-vit",
-            lora_rank=None,
-            cross_every=2,
-            gate=1.0,
-            window=64,
-            lstm_width=512,
-        ),
         "compact": StreamRoboLMConfig(
-            image_size=64,
+            cameras=("base_camera",),
             proprioception=True,
             steps=16,
             starts_every=8,
@@ -213,7 +188,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             batch_size=16,
             warm_up_steps=100,
             language_model="compact-opt",
-            image_encoder="compact-cnn",
+            image_encoder="compact",
             lora_rank=None,
             cross_every=2,
             cross_heads=2,
@@ -248,7 +223,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def __init__(self, config: StreamRoboLMConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.tokenizer = make_tokenizer(config.language_model, RANDOM_LANGUAGE_MODELS)
-        images = make_image_encoder(config.image_encoder, config.image_size, config.recompute)
+        of_images = config.image_encoder, config.image_size, config.recompute, config.perception
+        images = make_image_encoder(*of_images)
         self.sight = ImageContext(images, config.cameras)
         dtype = language_dtype(config.language_dtype)
         model = make_language_model(config.language_model, config.lora_rank, dtype)
@@ -340,19 +316,19 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return predicted, after
 
     def _live(self, memory: StreamState) -> list[Stream]:
-        """Return streams of an episode that read its next control step, the oldest one first."""
+        """Return the streams that get the next control step of an episode, the oldest first."""
         streams = [s for s in memory.streams if s.age < self.config.steps]
         if memory.age % (self.config.starts_every or self.config.steps) == 0:
             streams.append(memory.begun)
         return streams
 
     def _predict(self, known: Tensor) -> Tensor:
-        """Return the next actions (..., H, 7), of outputs of the LSTM."""
+        """Return the next actions (..., H, 7) from outputs of the LSTM."""
         predicted: Tensor = self.head(known)
         return predicted.unflatten(-1, (-1, 7))
 
     def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
-        """Return the LSTM's outputs at each step, (B, T, width)."""
+        """Return the outputs of the LSTM at each control step, (B, T, width)."""
         steps = observations.mask.shape[1]
         tokens, mask = self._read(prompts)
         stream = self.image_token.expand(len(tokens), steps, -1)
@@ -375,13 +351,13 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def _remember(
         self, known: Tensor, state: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return the LSTM, in single precision: CPUs have none in bfloat16."""
+        """Return outputs and state of the LSTM, in float32, as CPUs have none in bfloat16."""
         with torch.autocast(known.device.type, enabled=False):
             out, after = self.lstm(known.float(), state)
             return out, after
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """Return tokens of prompts, (B, P, width), with that of the beginning; and which exist."""
+        """Return the tokens of prompts after a first one, (B, P, width), and their mask (B, P)."""
         words = functional.pad(
             prompts.tokens, (1, 0), value=self.language.model.config.bos_token_id
         )
@@ -391,7 +367,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return torch.where(image, self.image_token, tokens), mask
 
     def _positions(self, prompt: Tensor, steps: int) -> Tensor:
-        """Return positions of the tokens of prompts, of which some exist (B, P), and of steps after
+        """Return the positions of tokens of prompts, with a mask (B, P), and of control steps after
         them, (B, P + T).
         """
         read = torch.arange(prompt.shape[1], device=prompt.device).expand(len(prompt), -1)
@@ -400,10 +376,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     @property
     def _last_position(self) -> int:
-        """The last position that the language model knows."""
+        """Greatest position that the language model knows."""
         return int(self.language.model.config.max_position_embeddings) - 1
 
 
 def _with_state(answers: Tensor, state: Tensor) -> Tensor:
-    """Return answers of the language model (B, T, width) with the robot's own state."""
+    """Return outputs of the language model (B, T, width) with proprioception."""
     return torch.cat([answers, state.to(answers.dtype)], -1)
