@@ -1,1 +1,1 @@
-"""Policies of papers, in the form that ``clevrskills train`` expects."""
+"""Policies from papers, for ``clevrskills train``."""

@@ -1,4 +1,4 @@
-"""Augmentation: images that are changed at random in training."""
+"""Random image augmentation in training."""
 
 import torch
 from torch import Tensor
@@ -6,9 +6,9 @@ from torch.nn import functional
 
 
 def shift(images: Tensor, most_px: int) -> Tensor:
-    """Return images (B, T, 3, S, S) shifted right and down by up to so many pixels either way,
-    those of an episode alike; what comes into view repeats the edge (as by Yarats et al. 2021,
-    arXiv 2107.09645).
+    """Return images (B, T, 3, S, S) shifted at random by up to ``most_px`` pixels in each axis,
+    with edge pixels repeated (as by Yarats et al. 2021, arXiv 2107.09645). All images of an episode
+    have the same shift.
     """
     if most_px < 1:
         return images
@@ -23,8 +23,8 @@ def shift(images: Tensor, most_px: int) -> Tensor:
 
 
 def change_colors(images: Tensor, most: float = 0.1) -> Tensor:
-    """Return images (B, T, 3, S, S) in [0, 1], brighter or darker, with more or less contrast and
-    color by up to this share, those of an episode alike.
+    """Return images (B, T, 3, S, S) in [0, 1] with brightness, contrast and saturation changed at
+    random by up to a share ``most``. All images of an episode are changed alike.
     """
     shape = (3, len(images), 1, 1, 1, 1)
     brightness, contrast, saturation = (torch.rand(shape, device=images.device) * 2 - 1) * most

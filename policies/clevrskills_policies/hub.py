@@ -9,14 +9,14 @@ from clevrskills.errors import ClevrSkillsError
 
 
 def hub_file(name: str, file: str) -> Path:
-    """Return a file of a published model; from the hub it is downloaded once.
+    """Return the path of a file of a published model; files on the hub are downloaded once.
 
     Args:
-        name: A folder, or a name of the hub such as ``jat-project/jat``.
+        name: A folder, or a name on the hub such as ``jat-project/jat``.
         file: Path of the file in it.
 
     Raises:
-        ClevrSkillsError: It is not there.
+        ClevrSkillsError: The file does not exist or cannot be downloaded.
     """
     try:
         return Path(cached_file(**address(name), filename=file))

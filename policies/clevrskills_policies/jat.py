@@ -1,20 +1,20 @@
-"""JAT, the "jack of all trades" (Gallouédec et al. 2024, arXiv 2402.09844), prompted with its task.
+"""JAT, "jack of all trades" (Gallouédec et al. 2024, arXiv 2402.09844), with a multimodal prompt.
 
-As the ClevrSkills paper has it (appendix C.1): a causal transformer reads
+As in the ClevrSkills paper (appendix C.1), a causal transformer reads
 
     prompt, image 0, action 0, image 1, action 1, ...
 
-where each image of the base camera, 84 x 84 pixels, is one token, each action is a token, and the
-prompt, which JAT itself does not have, is the words' tokens of GPT-2 with a token for each image.
-At each image it says the next action; the loss is the mean squared error. Everything is trained,
-from the weights that JAT's authors have published, with the numbers of the paper's table 4.
+Each image of the base camera (84 x 84 pixels) is one token, and so is each action. The original
+JAT has no prompt; here it is the GPT-2 tokens of the words, with one token per image. The outputs
+at images predict the next actions; the loss is the mean squared error. All weights are fine-tuned
+from the published ones, with the hyperparameters of Table 4 of the ClevrSkills paper.
 
-What the paper leaves open is as in the published model, so that its weights fit: the transformer is
-GPT-Neo with 512 positions, every other layer sees only the last 256 tokens, and an action fills the
-377 numbers of a vector by being repeated. Simplified: the images' fourth channel, in games one
-more grey frame, is empty; the next image is not predicted; and where an episode is longer than a
-window, windows take turns: one that is full is left for the next one, which starts
-``starts_every`` steps later and is read again, as in training. So the cost of a step is bounded.
+Details that the paper omits follow the published model, so that its weights fit. The transformer is
+GPT-Neo with 512 positions; every other layer attends to the last 256 tokens only. An action is
+repeated to fill a vector of width 377. Simplified: the fourth image channel, a fourth grey frame in
+games, is zero; the next image is not predicted. If an episode is longer than a window, a full
+window is replaced by the one that starts ``starts_every`` steps later, as in training. The tokens
+of that window are read again, so the cost of a step is bounded.
 """
 
 from collections.abc import Sequence
@@ -36,10 +36,10 @@ from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
 from clevrskills.errors import ClevrSkillsError
 from clevrskills_policies.hub import hub_file
 
-_END = "<|endoftext|>"  # of GPT-2's vocabulary; no text has it
-_TOKENIZER_DIR = "tokenizer"  # within a checkpoint
-_CHANNELS = 4  # that JAT sees: four grey frames of a game
-_SQUEEZE = 8  # fewer numbers between the two layers that weight the channels
+_END = "<|endoftext|>"  # token of GPT-2 that no text contains
+_TOKENIZER_DIR = "tokenizer"  # in a checkpoint
+_CHANNELS = 4  # of images: four grey frames of a game in JAT
+_SQUEEZE = 8  # reduction of the number of channels in channel attention
 _WORDS, _PLACES = "transformer.wte.weight", "transformer.wpe.weight"
 _SAME_WORDS = ("single_discrete_encoder.weight", "multi_discrete_encoder.0.weight")
 
@@ -54,16 +54,16 @@ class JATConfig(PolicyConfig):
     starts_every: int | None = 100
     learning_rate: float = 1e-4
     batch_size: int = 64
-    width: int = 768  # numbers in a token
-    layers: int = 12  # layers of the transformer, an even number
-    heads: int = 12  # heads of attention
-    reach: int = 256  # how many tokens back every other layer sees
-    channels: tuple[int, ...] = (32, 64, 128)  # channels of the images' features after each block
-    vector: int = 377  # numbers in the vector that an action fills
-    prompt_tokens: int = 112  # tokens of a prompt that are read
-    vocabulary: int = ByteTokenizer.size  # how many different tokens there are
-    # folder or name of the published model that it starts from, which has the vocabulary too;
-    # ``None``: it starts from nothing, and reads bytes
+    width: int = 768  # width of a token
+    layers: int = 12  # number of transformer layers, even
+    heads: int = 12  # number of attention heads
+    reach: int = 256  # window of local attention, in tokens
+    channels: tuple[int, ...] = (32, 64, 128)  # channels of image features after each block
+    vector: int = 377  # width of an action vector
+    prompt_tokens: int = 112  # maximum number of tokens of a prompt
+    vocabulary: int = ByteTokenizer.size  # size of the vocabulary
+    # folder or name of the published model, with its vocabulary; ``None``: random weights, with
+    # bytes as tokens
     weights: str | None = None
 
     def __post_init__(self) -> None:
@@ -79,18 +79,18 @@ class JATConfig(PolicyConfig):
 
     @property
     def positions(self) -> int:
-        """Tokens in the longest sequence."""
+        """Maximum number of tokens of a sequence."""
         return self.prompt_tokens + 2 * self.steps
 
 
 class ResNetEncoder(nn.Module):
-    """Images as one token each: blocks of convolution, instance normalization and attention to
-    channels, then one linear map.
+    """Image encoder with one token per image: blocks of convolution, instance normalization and
+    channel attention, then a linear layer.
 
     Args:
-        size_px: Width and height of the images.
+        size_px: Width and height of images in pixels.
         channels: Channels after each block.
-        width: Numbers in a token.
+        width: Width of a token.
     """
 
     def __init__(self, size_px: int, channels: Sequence[int], width: int) -> None:
@@ -112,11 +112,11 @@ class ResNetEncoder(nn.Module):
 
 
 class ConvBlock(nn.Module):
-    """Half the width and height, and channels weighted by what the whole image has of them.
+    """Convolution with stride 2, with channels weighted by attention over their spatial means.
 
     Args:
-        before: Channels that come in.
-        channels: Channels that go out.
+        before: Number of input channels.
+        channels: Number of output channels.
     """
 
     def __init__(self, before: int, channels: int) -> None:
@@ -141,9 +141,9 @@ class ConvBlock(nn.Module):
 class JatState:
     """State of an episode in progress."""
 
-    prompt: Tensor  # the tokens of the prompt, (L, width)
-    steps: Tensor  # the tokens of the present window so far, images and actions, (2 t, width)
-    cache: DynamicCache  # keys and values of the tokens that the transformer has read
+    prompt: Tensor  # tokens of the prompt, (L, width)
+    steps: Tensor  # tokens of the current window, images and actions, (2 t, width)
+    cache: DynamicCache  # keys and values of the tokens read so far
 
 
 class JAT(LearnedPolicy[JATConfig]):
@@ -223,12 +223,12 @@ class JAT(LearnedPolicy[JATConfig]):
         return torch.stack([action for action, _ in both]), [memory for _, memory in both]
 
     def predict(self, observations: Observations, prompts: Prompts, actions: Tensor) -> Tensor:
-        """Return the outputs at each step of whole windows, (B, T, vector).
+        """Return the predicted action vectors at each step of windows, (B, T, vector), normalized.
 
         Args:
-            observations: The windows (B, T, ...).
+            observations: Observations of the windows (B, T, ...).
             prompts: Their prompts.
-            actions: The action that was done at each step, as a vector (B, T, vector).
+            actions: Executed actions as normalized vectors (B, T, vector).
         """
         prompt, mask = _at_the_end(*self._read(prompts))
         steps = torch.stack([self._see(observations), self.continuous_encoder(actions)], 2)
@@ -244,7 +244,7 @@ class JAT(LearnedPolicy[JATConfig]):
         return predicted
 
     def _step(self, image: Tensor, memory: JatState) -> tuple[Tensor, JatState]:
-        """Go on by an image's token (width,) in one episode: the action (7,)."""
+        """Return action (7,) and next state of an episode, given the token of an image (width,)."""
         if len(memory.steps) == 2 * self.config.steps:  # the window is full
             rest = memory.steps[2 * (self.config.starts_every or 0) :]
             memory = replace(memory, steps=rest, cache=DynamicCache())
@@ -257,25 +257,25 @@ class JAT(LearnedPolicy[JATConfig]):
         return predicted, replace(memory, steps=torch.cat([steps, token[None]]))
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """Return the tokens of prompts (B, L, width), and which of them exist (B, L)."""
+        """Return the tokens of prompts (B, L, width), and their mask (B, L)."""
         tokens, mask, index = prompts.first(self.config.prompt_tokens)
         words = self.transformer.wte(tokens)
         images = torch.cat([self.image_encoder(prompts.images), words[:1, 0]])  # -1: none
         return torch.where(index[..., None] >= 0, images[index], words), mask
 
     def _see(self, observations: Observations) -> Tensor:
-        """Return a token for each image of the camera, (B, T, width)."""
+        """Return the token of each camera image, (B, T, width)."""
         images = observations.images[self.config.cameras[0]]
         encoded: Tensor = self.image_encoder(images.flatten(0, 1))
         return encoded.unflatten(0, images.shape[:2])
 
     def _repeated(self, actions: Tensor) -> Tensor:
-        """Return actions (..., 7), repeated until they fill a vector (..., vector)."""
+        """Return actions (..., 7) as vectors (..., vector), filled by repetition."""
         return actions[..., torch.arange(self.config.vector, device=actions.device) % 7]
 
 
 def _at_the_end(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return tokens (B, L, width) and mask (B, L), padded at the front."""
+    """Return tokens (B, L, width) and mask (B, L), with padding moved to the front."""
     length = mask.shape[1]
     missing = (~mask).sum(1, keepdim=True)
     index = (torch.arange(length, device=mask.device) - missing) % length
@@ -283,19 +283,19 @@ def _at_the_end(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def load_published(policy: JAT, name: str) -> None:
-    """Fill a policy with published weights, such as ``jat-project/jat`` on the hub.
+    """Load published weights into a policy, such as ``jat-project/jat`` on the hub.
 
-    A shorter window needs the first rows of the table of positions only.
+    If the window is shorter than there, only the first position embeddings are used.
 
     Args:
         policy: The policy.
         name: Folder or name of the published model.
 
     Raises:
-        ClevrSkillsError: They are not there, or do not fit.
+        ClevrSkillsError: The weights are missing or do not fit the configuration.
     """
     found = read_tensors(hub_file(name, WEIGHTS_FILE))
-    for same in _SAME_WORDS:  # one matrix, which is kept under one of its names
+    for same in _SAME_WORDS:  # tied weights, stored under one of their names
         if same in found:
             found.setdefault(_WORDS, found[same])
     needed = policy.state_dict()
@@ -315,7 +315,7 @@ def load_published(policy: JAT, name: str) -> None:
 
 
 def _published(ours: str) -> str:
-    """Return the published name of a weight."""
+    """Return the name of a weight in the published model."""
     parts = ours.split(".")
     if parts[0] != "image_encoder":
         return ours

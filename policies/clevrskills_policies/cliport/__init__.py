@@ -1,1 +1,1 @@
-"""Pick-and-place actor after the idea of CLIPort: heat maps of where to pick and to place."""
+"""Pick-and-place policy in the style of CLIPort: affordance maps for pick and place."""

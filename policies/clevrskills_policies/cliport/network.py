@@ -1,4 +1,4 @@
-"""Network of the pick-and-place actor: two streams over the map, one of which hears the words."""
+"""Network of the pick-and-place policy: a visual stream and a language-conditioned one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clevrskills.baselines.policies.layers import mlp, pixel_places
 from clevrskills_policies.cliport.config import TURNS, CliportConfig
 
 STEP_RAD = 2 * pi / TURNS
-"""Angle between two turns of the interface."""
+"""Angle between two rotations of the interface, in rad."""
 STRIDE = 4
-"""Pixels of the map to a cell of the features."""
+"""Width and height of a cell of the features, in pixels of the map."""
 
 
 class Words(nn.Module):
-    """Encoder of instructions: a recurrent network in both directions, and two looks at it, one for
-    what is picked and one for where it is placed.
+    """Encoder of instructions: a bidirectional GRU and attention pooling into two features, of the
+    pick and of the place.
 
     Args:
         vocabulary: Size of the vocabulary.
-        width: Numbers of a look.
+        width: Width of a feature.
     """
 
     def __init__(self, vocabulary: int, width: int) -> None:
@@ -35,7 +35,7 @@ class Words(nn.Module):
         self.mix = nn.Linear(2 * width, width)
 
     def forward(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """Encode words (B, L): what is picked and where it is placed, (B, width) each."""
+        """Map words (B, L) -> features of the pick and of the place, (B, width) each."""
         embedded = self.embedding(words)
         language = torch.cat((self.recurrent(embedded)[0], embedded), dim=-1)
         language = functional.relu(self.mix(language))
@@ -45,11 +45,11 @@ class Words(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """A convolution around which the input is passed, scaled and shifted by words.
+    """Residual convolution block, with features scaled and shifted by a language feature.
 
     Args:
-        width: Channels.
-        words: Numbers of the words; 0: it hears none.
+        width: Number of channels.
+        words: Width of the language feature; 0: none.
     """
 
     def __init__(self, width: int, words: int = 0) -> None:
@@ -59,7 +59,7 @@ class ResidualBlock(nn.Module):
         self.scale = nn.Linear(words, 2 * width) if words else None
 
     def forward(self, x: Tensor, words: Tensor | None = None) -> Tensor:
-        """Map features (B, C, h, w) and words (B, W) -> features."""
+        """Map features (B, C, h, w) and language (B, W) -> features (B, C, h, w)."""
         y = self.norm(x)
         if self.scale is not None and words is not None:
             y = _scaled(y, self.scale(words))
@@ -67,16 +67,16 @@ class ResidualBlock(nn.Module):
 
 
 def _scaled(x: Tensor, by: Tensor) -> Tensor:
-    """Return features (B, C, h, w), scaled and shifted by numbers (B, 2 C)."""
+    """Return features (B, C, h, w) scaled and shifted by factors and offsets (B, 2 C)."""
     scale, shift = by[..., None, None].chunk(2, dim=1)
     return x * (1 + scale) + shift
 
 
 class VisualStream(nn.Module):
-    """The stream that sees: an image down to a quarter, an eighth and a sixteenth of its size.
+    """Visual stream: features at 1/4, 1/8 and 1/16 of the image size.
 
     Args:
-        width: Channels of its first features.
+        width: Base number of channels.
     """
 
     def __init__(self, width: int) -> None:
@@ -89,8 +89,8 @@ class VisualStream(nn.Module):
         self.coarse = ResidualBlock(4 * width)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Map images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4), (B, 4 width, H / 8, W /
-        8) and (B, 4 width, H / 16, W / 16).
+        """Map images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4),
+        (B, 4 width, H / 8, W / 8) and (B, 4 width, H / 16, W / 16).
         """
         x = torch.cat((images, _places(images)), dim=1)
         x = x.contiguous(memory_format=torch.channels_last)
@@ -101,11 +101,11 @@ class VisualStream(nn.Module):
 
 
 class LanguageStream(nn.Module):
-    """The stream that hears: what is seen, as words have it, at an eighth of the size.
+    """Language stream: visual features conditioned on language, at 1/8 of the image size.
 
     Args:
-        width: Channels of the first features.
-        words: Numbers of the words.
+        width: Base number of channels.
+        words: Width of the language feature.
     """
 
     def __init__(self, width: int, words: int) -> None:
@@ -117,7 +117,7 @@ class LanguageStream(nn.Module):
         self.scale = nn.Linear(words, 2 * channels)
 
     def forward(self, middle: Tensor, coarse: Tensor, words: Tensor) -> Tensor:
-        """Map features of the image and words (B, W) -> features (B, 4 width, H / 8, W / 8)."""
+        """Map visual features and language (B, W) -> features (B, 4 width, H / 8, W / 8)."""
         x = self.enter(torch.cat((coarse, _places(coarse)), dim=1))
         for block in self.coarse:
             x = block(x, words)
@@ -129,28 +129,28 @@ class LanguageStream(nn.Module):
 
 
 def _places(images: Tensor) -> Tensor:
-    """Return the row and column of each pixel of images (B, C, H, W), in [-1, 1], (B, 2, H, W)."""
+    """Return row and column (B, 2, H, W) of the pixels of images (B, C, H, W), in [-1, 1]."""
     return pixel_places(images).flip(0).expand(len(images), -1, -1, -1)
 
 
 @dataclass(frozen=True)
 class StreamFeatures:
-    """Features of both streams: of instructions and of the images they refer to."""
+    """Features of both streams, for instructions and their images."""
 
-    fine: Tensor  # features of the images, (I, C, h, w)
-    scenes: Tensor  # number of each instruction's image, (B,), in order
-    language: Tensor  # features of the instructions, (B, D, h / 2, w / 2)
-    pick: Tensor  # look at the words for what is picked, (B, W)
-    place: Tensor  # look at the words for where it is placed, (B, W)
+    fine: Tensor  # visual features of the images, (I, C, h, w)
+    scenes: Tensor  # index of the image of each instruction, (B,), ascending
+    language: Tensor  # features of the language stream, (B, D, h / 2, w / 2)
+    pick: Tensor  # language feature for the pick, (B, W)
+    place: Tensor  # language feature for the place, (B, W)
 
 
 class AffordanceHead(nn.Module):
-    """A heat map: what the words look for in what is seen, and what the stream that hears adds.
+    """Affordance map: language-weighted visual features plus features of the language stream.
 
     Args:
-        fine: Channels of what is seen.
-        language: Channels of the language features.
-        words: Numbers of the words.
+        fine: Number of channels of the visual features.
+        language: Number of channels of the features of the language stream.
+        words: Width of a language feature.
     """
 
     def __init__(self, fine: int, language: int, words: int) -> None:
@@ -160,7 +160,7 @@ class AffordanceHead(nn.Module):
         self.add = nn.Conv2d(language, (2 * STRIDE) ** 2, 1)
 
     def forward(self, features: StreamFeatures, look: Tensor) -> Tensor:
-        """Return the logits (B, H, W) for a look at the words (B, W)."""
+        """Return the affordance logits (B, H, W) for a language feature (B, W)."""
         counts = torch.bincount(features.scenes, minlength=len(features.fine)).tolist()
         weights = self.cells.weight * (1 + self.of(look))[:, None]  # (B, 16, C)
         height, width = features.fine.shape[-2:]
@@ -173,14 +173,14 @@ class AffordanceHead(nn.Module):
 
 
 class TwoStreams(nn.Module):
-    """Networks that predict pick, place and turn.
+    """Networks that predict pick, place and rotation.
 
-    One stream sees colors and heights, once for all that is asked of an image; the other one hears
-    what is asked and looks at what the first one has seen. How far to turn is told by a crop around
-    the pick that is turned in steps, and compared with what is at the place.
+    The visual stream encodes colors and heights once per image, for all instructions. The language
+    stream processes its features conditioned on the instruction. The rotation is predicted by
+    cross-correlation: crops around the pick, rotated in steps, are compared with one at the place.
 
     Args:
-        config: Sizes.
+        config: The configuration.
     """
 
     def __init__(self, config: CliportConfig) -> None:
@@ -195,8 +195,8 @@ class TwoStreams(nn.Module):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, images: Tensor, words: Tensor, scenes: Tensor) -> StreamFeatures:
-        """Return features of words (B, L) that are said of images: those at ``scenes`` (B,), which
-        rise.
+        """Return the features of images (I, 4, H, W) and of instructions (B, L) on them;
+        ``scenes`` (B,) is the index of the image of each instruction, in ascending order.
         """
         pick, place = self.words(words)
         fine, middle, coarse = self.seeing(images)
@@ -205,7 +205,7 @@ class TwoStreams(nn.Module):
         return StreamFeatures(fine, scenes, language, pick, place)
 
     def turn(self, features: StreamFeatures, picks: Tensor, places: Tensor) -> Tensor:
-        """Return logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
+        """Return rotation logits (B, turns) for picks and places (B, 2) in pixels."""
         angles = STEP_RAD * torch.arange(self.config.turns, device=picks.device)
         queries = self._crops(self.query(features.fine), features.scenes, picks, angles)
         keys = self._crops(self.key(features.fine), features.scenes, places, 0 * angles[:1])
@@ -213,15 +213,15 @@ class TwoStreams(nn.Module):
         return found / (queries.shape[2] ** 0.5 * queries.shape[-1])
 
     def _crops(self, features: Tensor, scenes: Tensor, at: Tensor, angles: Tensor) -> Tensor:
-        """Return crops of the features of scenes (B,) around pixels (B, 2), turned by angles (R,),
-        (B, R, C, s, s).
+        """Return crops (B, R, C, s, s) of the features of scenes (B,), around pixels (B, 2) and
+        rotated by angles (R,) in rad.
         """
         batch, depth, (height, width) = len(at), features.shape[1], features.shape[-2:]
         side = self.config.crop_px // STRIDE
         offsets = (torch.arange(side, device=at.device) - side // 2).float()
         rows, columns = torch.meshgrid(offsets, offsets, indexing="ij")
         cos, sin = angles.cos()[:, None, None], angles.sin()[:, None, None]
-        # what is at an offset after the turn was at the offset turned back before it
+        # the content at an offset comes from the offset rotated back
         from_rows, from_columns = cos * rows + sin * columns, cos * columns - sin * rows
         middle = (at.float() + 0.5) / STRIDE - 0.5
         y = middle[:, :1, None, None] + from_rows[None]
@@ -232,7 +232,7 @@ class TwoStreams(nn.Module):
         return crops.reshape(batch, depth, len(angles), side, side).transpose(1, 2)
 
     def ended(self, features: StreamFeatures) -> Tensor:
-        """Return the logits of whether there is nothing left to do, (B,)."""
+        """Return termination logits (B,): positive if nothing is left to do."""
         seen = features.language.detach().amax((-1, -2))
         looks = (features.pick.detach(), features.place.detach())
         logits: Tensor = self.end(torch.cat((seen, *looks), dim=-1))

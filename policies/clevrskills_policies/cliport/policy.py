@@ -1,4 +1,4 @@
-"""Policy of the pick-and-place actor: picks and places in pixels of the map."""
+"""Pick-and-place policy: picks and places in pixels of the map."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from clevrskills_policies.cliport.network import TwoStreams
 from clevrskills_policies.cliport.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
 
 TURN_SHARE = 0.2
-"""How much the turn counts beside the places."""
+"""Weight of the loss of the rotation, relative to those of pick and place."""
 SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
 
 
 class Cliport(LearnedPolicy[CliportConfig]):
-    """CLIPort: picks at the peak of one affordance map, and places at that of the other.
+    """CLIPort: pick and place at the maxima of two affordance maps.
 
     Args:
         config: The configuration.
-        spec: What it sees and does.
+        spec: Observations and actions.
     """
 
     config_type = CliportConfig
@@ -63,7 +63,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
     @staticmethod
     def turn_spec() -> PolicySpec:
-        """Return the spec of observations and actions."""
+        """Return the specification of observations and actions."""
         options = ObservationOptions(
             cameras=(), proprioception=False, prompt="language", views=VIEWS, look="flat"
         )
@@ -73,10 +73,10 @@ class Cliport(LearnedPolicy[CliportConfig]):
         return PolicySpec(options, {}, {"state": none, "action": plain}, action)
 
     def configure(self, stop: str | None) -> None:
-        """Set how the policy acts from now on.
+        """Configure how the policy acts.
 
         Args:
-            stop: ``learned``: it declares when there is nothing left to do.
+            stop: ``learned``: the policy stops when it predicts that nothing is left to do.
 
         Raises:
             UnknownNameError: The value is not allowed.
@@ -86,7 +86,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         self._stops = stop is not None
 
     def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
-        """Return the losses of turns: of the pick, of the place and of the end."""
+        """Return the losses of turns: of the pick, the place, the rotation and the end."""
         network, config = self.network, self.config
         features = network(batch.images, batch.words, batch.scenes)
         goes_on = batch.actions[:, 0] != NOTHING
@@ -106,11 +106,11 @@ class Cliport(LearnedPolicy[CliportConfig]):
         return {"loss": sum(terms.values(), torch.zeros(())), **terms}
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Begin episodes in these slots; the other slots go on."""
+        """Start episodes in these slots; the other slots continue."""
         self._instructions |= {slot: prompt.text for slot, prompt in prompts.items()}
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, Any]:
-        """Return next pick and place (6,) of these slots; or that all is done, if it tells so."""
+        """Return the next pick and place (6,) of these slots, or the action to stop."""
         return {
             slot: self._without_gradients(self._act, observation["views"], self._instructions[slot])
             for slot, observation in observations.items()
@@ -130,12 +130,12 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
 
 def _highest(values: Tensor) -> Sequence[int]:
-    """Return the indices of the highest values."""
+    """Return the row and column of the maximum of values (H, W)."""
     return [int(k) for k in np.unravel_index(int(values.argmax()), values.shape)]
 
 
 def _spread_loss(logits: Tensor, places: Tensor, spread_px: float) -> Tensor:
-    """Return the cross-entropy of logits (B, H, W) with a small Gaussian around places (B, 2)."""
+    """Return the cross-entropy of logits (B, H, W) with a Gaussian around pixels (B, 2)."""
     batch, height, width = logits.shape
     reach = math.ceil(3 * spread_px)
     offsets = torch.arange(-reach, reach + 1, device=logits.device)

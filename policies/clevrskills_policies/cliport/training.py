@@ -1,4 +1,4 @@
-"""Training on turns: what is trained on what, where a policy learns from picks and places."""
+"""Training of policies on turns, demonstrated picks and places."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from clevrskills_policies.cliport.turns import Turns, TurnWindows, read_turns
 class TurnTraining(TrainingConfig):
     """Training of a policy on turns."""
 
-    turns: Sequence[Turns] = ()  # the turns
+    turns: Sequence[Turns] = ()  # demonstrated turns of each dataset
 
     def windows(self, policy: LearnedPolicy) -> TurnWindows:
-        """Return what the policy is trained on."""
+        """Return the training data of the policy."""
         config: Any = self.config
         size = (config.vocabulary, config.length, config.augment, config.turns_per_image)
         return TurnWindows(self.turns, *size, seed=self.args.seed)
@@ -41,7 +41,7 @@ class TurnTraining(TrainingConfig):
     def provenance(
         self, policy: LearnedPolicy, windows: TurnWindows, track: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return what the policy is made of, as JSON data."""
+        """Return the provenance of the policy as JSON data."""
         return {
             "data": [str(turns.root) for turns in self.turns],
             "track": track,
@@ -57,10 +57,10 @@ def prepare_turns(
     start: Path | None,
     before: CheckpointDescription | None,
 ) -> TurnTraining:
-    """Read what a training on turns is about.
+    """Prepare training on turns.
 
     Raises:
-        ClevrSkillsError: An option is not for turns, or data are not there or damaged.
+        ClevrSkillsError: An option does not apply to turns, or data are missing or damaged.
     """
     names = ("task", "level", "weight", "balance", "cache_dir", "published_weights")
     check_not_given(args, (*names, "evaluate_every"), f"{name}, which learns from turns")

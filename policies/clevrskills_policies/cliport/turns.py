@@ -1,8 +1,8 @@
-"""Turns to learn from: observation, instruction, and the pick and place that was made.
+"""Demonstrated turns: observation, instruction and executed pick and place.
 
-They are read from datasets whose turns were recorded with the views ``map`` and ``height``, or
-from a file of arrays ``map`` (I, H, W, 3) uint8, ``height`` (I, H, W) m, ``text`` (N,), ``action``
-(N, 6) and, where an image is of several turns, ``scene`` (N,): the number of each turn's image.
+They are read from a dataset whose turns have the views ``map`` and ``height``, or from a file of
+arrays: ``map`` (I, H, W, 3) uint8, ``height`` (I, H, W) in m, ``text`` (N,) and ``action`` (N, 6).
+If images have several turns, ``scene`` (N,) is the index of the image of each turn.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
 
 VIEWS = ("map", "height")
-"""Views of which images are learned from."""
+"""Views that make up an image."""
 ARRAYS = ("map", "height", "text", "action")
 NOTHING = -1000
-"""Row and column of no pick: what was seen is an end."""
+"""Row and column where there is no pick: the observation is terminal."""
 MOST_PX = 12
-"""How far images are moved, at most."""
+"""Maximum shift of images in augmentation, in pixels."""
 NOISE = (0.012, 0.012, 0.012, 0.03)
-"""Greatest standard deviation of noise of colors and heights, as images have them."""
+"""Maximum standard deviation of noise, of colors in [0, 1] and of heights in decimeters."""
 REPLACED = 0.05
 """Share of words that are replaced."""
 Asked = tuple[str, np.ndarray]
-"""What is asked for, and the pick and place (6,)."""
+"""Instruction, and pick and place (6,)."""
 _SWAPS = (("left", "right"), ("top", "bottom"))
 _PLACES = re.compile(r"\b(?:left|right|top|bottom|center)\b")
 
@@ -49,16 +49,16 @@ class TurnBatch(Movable):
     """Batch of turns."""
 
     images: Tensor  # colors in [0, 1] and heights in decimeters, (I, 4, H, W)
-    scenes: Tensor  # number of each turn's image, (B,)
-    words: Tensor  # numbers of the words, 0 behind the last one, (B, L)
-    actions: Tensor  # rows, columns and turns of pick and place, (B, 6); of an end :data:`NOTHING`
+    scenes: Tensor  # index of the image of each turn, (B,)
+    words: Tensor  # indices of words, (B, L), padded with 0
+    actions: Tensor  # row, column and rotation of pick and place, (B, 6); at ends :data:`NOTHING`
 
 
 @dataclass(frozen=True)
 class Turns:
     """Turns as arrays, see the module."""
 
-    root: Path  # where they are from
+    root: Path  # dataset or file
     map: np.ndarray
     height: np.ndarray
     text: np.ndarray
@@ -71,17 +71,17 @@ class Turns:
 
     @property
     def digest(self) -> str:
-        """Tells them from others."""
+        """Hash of the actions and texts."""
         found = hashlib.sha256(np.ascontiguousarray(self.action).tobytes())
         found.update(json.dumps(self.text.tolist()).encode())
         return found.hexdigest()[:16]
 
 
 def read_turns(root: Path) -> Turns:
-    """Return turns of a dataset, or of a file of arrays.
+    """Return the turns of a dataset or of a file of arrays.
 
     Raises:
-        ClevrSkillsError: There are none such.
+        ClevrSkillsError: There are no such turns, or they are of frozen episodes for evaluation.
     """
     if root.suffix == ".npz":
         try:
@@ -123,19 +123,19 @@ def read_turns(root: Path) -> Turns:
 
 
 class TurnWindows(TorchDataset[TurnBatch]):
-    """Images with turns as they are learned from, mirrored at random along with their words.
+    """Training data: images with turns, augmented at random together with their words.
 
     Args:
         sources: The turns.
-        vocabulary: Number of distinct words.
-        length: Words of a text, at most.
-        augment: Whether they are mirrored and shifted, some made noisy, and some words replaced.
-        most: Turns of an image that are drawn, at most.
-        seed: What decides how.
+        vocabulary: Size of the vocabulary.
+        length: Maximum number of words of a text.
+        augment: Whether to mirror, shift, add noise and replace words.
+        most: Maximum number of turns of an image.
+        seed: Seed of the augmentation and of the choice of turns.
 
     Attributes:
-        tasks: What each is of, for an order of them.
-        counts: Ones.
+        tasks: Task of each image, for sampling.
+        counts: Number of windows of each image, 1.
     """
 
     def __init__(
@@ -163,8 +163,8 @@ class TurnWindows(TorchDataset[TurnBatch]):
         return len(self._places)
 
     def __getitem__(self, indices: Sequence[int]) -> TurnBatch:
-        """Read turns of several images; numbers count on beyond the last one, and each draws
-        anew.
+        """Return a batch of several images. Indices beyond the last image start over, with new
+        random augmentation.
         """
         images, scenes, words, actions = [], [], [], []
         for number, index in enumerate(indices):
@@ -182,7 +182,7 @@ class TurnWindows(TorchDataset[TurnBatch]):
         return TurnBatch(*batch, torch.stack(actions))
 
     def _draw(self, index: int, generator: np.random.Generator) -> tuple[Tensor, Sequence[Asked]]:
-        """Return an image and some turns of it."""
+        """Return an image and some of its turns, augmented."""
         source, scene, which = self._places[index]
         turns = self._sources[source]
         image = to_image(turns.map[scene], turns.height[scene])
@@ -196,13 +196,13 @@ class TurnWindows(TorchDataset[TurnBatch]):
 
 
 def to_image(colors: np.ndarray, heights: np.ndarray) -> Tensor:
-    """Return colors (H, W, 3) uint8 and heights (H, W) m as an image (4, H, W)."""
+    """Return colors (H, W, 3) uint8 and heights (H, W) in m as an image (4, H, W)."""
     rgb = torch.from_numpy(np.array(colors, np.float32) / 255).movedim(-1, 0)
     return torch.cat((rgb, 10 * torch.from_numpy(np.array(heights, np.float32))[None]))
 
 
 def words_of(text: str, vocabulary: int, length: int) -> Tensor:
-    """Return numbers of the words of a text, from 1 on, then zeros, (length,)."""
+    """Return the indices (length,) of the words of a text, from 1 on, padded with 0."""
     found = [1 + crc32(w.encode()) % (vocabulary - 1) for w in re.findall(r"[a-z]+", text.lower())]
     return torch.tensor((found + [0] * length)[:length])
 
@@ -210,7 +210,7 @@ def words_of(text: str, vocabulary: int, length: int) -> Tensor:
 def mirrored(
     image: Tensor, turns: Sequence[Asked], generator: np.random.Generator
 ) -> tuple[Tensor, list[Asked]]:
-    """Return turns of an image, mirrored left to right, top to bottom or both, words included."""
+    """Mirror an image and its turns, words included, at random along each axis."""
     turns = [(text, action.copy()) for text, action in turns]
     for axis, (one, other) in ((1, _SWAPS[0]), (0, _SWAPS[1])):
         if generator.random() < 0.5:
@@ -226,7 +226,7 @@ def mirrored(
 
 
 def _swapped(text: str, one: str, other: str) -> str:
-    """Return a text in which two words have changed places."""
+    """Return a text with two words swapped."""
     words = {one: other, other: one}
     return re.sub(rf"\b(?:{one}|{other})\b", lambda m: words[m[0].lower()], text, flags=re.I)
 
@@ -234,8 +234,8 @@ def _swapped(text: str, one: str, other: str) -> str:
 def _shifted(
     image: Tensor, turns: list[Asked], generator: np.random.Generator
 ) -> tuple[Tensor, list[Asked]]:
-    """Return turns of an image moved by up to :data:`MOST_PX`, half the time and where there are
-    some whose text names no place; only these. What comes in is as at the border.
+    """Shift an image by up to :data:`MOST_PX` half the time, with repeated edge pixels. Only turns
+    inside it whose text names no place are kept; if there are none, nothing is shifted.
     """
     rows, columns = (int(n) for n in generator.integers(-MOST_PX, MOST_PX + 1, 2))
     if generator.random() < 0.5:
@@ -260,7 +260,7 @@ def _shifted(
 
 
 def _noisy(image: Tensor, generator: np.random.Generator) -> Tensor:
-    """Return an image with noise, half the time."""
+    """Return an image with random noise, half the time."""
     size = max(0.0, 2 * generator.random() - 1)
     if not size:
         return image
@@ -269,7 +269,7 @@ def _noisy(image: Tensor, generator: np.random.Generator) -> Tensor:
 
 
 def _some_replaced(words: Tensor, vocabulary: int, generator: np.random.Generator) -> Tensor:
-    """Return numbers of words, some of them replaced by any other, as if they were unknown."""
+    """Replace some words (L,) by random ones, as if they were unknown."""
     others = torch.from_numpy(generator.integers(1, vocabulary, len(words)))
     replaced = torch.from_numpy(generator.random(len(words)) < REPLACED) & (words > 0)
     return torch.where(replaced, others, words)

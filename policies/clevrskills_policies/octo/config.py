@@ -7,7 +7,7 @@ from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.errors import ClevrSkillsError
 
 CAMERAS = ("primary", "wrist")
-"""What Octo calls its cameras, in the order of ``cameras``."""
+"""Names of cameras in Octo, in the order of ``cameras``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,33 +20,30 @@ class OctoConfig(PolicyConfig):
     learning_rate: float = 3e-4
     batch_size: int = 256
     warm_up_steps: int = 2000
-    small_size: int = 128  # width and height in pixels of all images but those of the first camera
-    width: int = 768  # numbers in a token
-    layers: int = 12  # layers of the transformer
-    heads: int = 12  # heads of attention
-    # channels of the images' features at a half, a quarter, ... of their size.
+    small_size: int = 128  # size in pixels of images of prompts and of the second camera
+    width: int = 768  # width of a token
+    layers: int = 12  # number of transformer layers
+    heads: int = 12  # number of attention heads
+    # channels of image features at 1/2, 1/4, ... of the image size
     channels: tuple[int, ...] = (32, 96, 192, 384)
-    groups: int = 32  # groups of channels that are normalized together
-    features: int = 512  # numbers that become a token, for each 16 x 16 pixels
-    readouts: int = 1  # tokens that are read out at each step
-    prompt_tokens: int = 128  # tokens of a prompt that are read
-    diffusion_steps: int = 20  # steps from noise to actions
-    diffusion_samples: int = 1  # draws of noise for each window in training
-    action_limit: float = 5.0  # where normalized actions are cut off
-    head_width: int = 256  # numbers in the features of the network that tells the noise
-    head_blocks: int = 3  # blocks of that network
-    time_size: int = 32  # numbers that tell it the step of diffusion
-    # how far images are shifted at random in training, as a share of their width
-    shift_share: float = 0.0
-    color_share: float = 0.0  # how much their colors are changed
-    # folder or name of the published model that it starts from; ``None``: it starts from nothing
-    weights: str | None = None
-    # folder or name of the published T5 that reads the words, which has the vocabulary too;
-    # ``None``: a small one that starts from nothing, is trained and reads bytes
+    groups: int = 32  # groups of the group normalization
+    features: int = 512  # width of the feature of a patch of 16 x 16 pixels, before the projection
+    readouts: int = 1  # number of readout tokens of each step
+    prompt_tokens: int = 128  # maximum number of tokens of a prompt
+    diffusion_steps: int = 20  # number of denoising steps
+    diffusion_samples: int = 1  # noise samples for each step of a window in training
+    action_limit: float = 5.0  # limit to which normalized actions are clipped
+    head_width: int = 256  # width of the denoising network
+    head_blocks: int = 3  # number of blocks of the denoising network
+    time_size: int = 32  # width of the embedding of the diffusion step
+    shift_share: float = 0.0  # maximum random shift of images in training, as a share of the width
+    color_share: float = 0.0  # maximum random change of their colors, as a share
+    weights: str | None = None  # folder or name of the published model; ``None``: random weights
+    # folder or name of the published T5, with its vocabulary; ``None``: a small one with random
+    # weights, trained on bytes
     language_model: str | None = None
-    text_layers: int = 2  # layers of that small one
-    # kind of numbers of a published language model: ``bfloat16``, in half the memory, or
-    # ``float32``
+    text_layers: int = 2  # number of layers of the small T5
+    # data type of a published language model: ``float32``, or ``bfloat16`` in half the memory
     language_dtype: str = "float32"
 
     def __post_init__(self) -> None:

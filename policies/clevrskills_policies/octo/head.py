@@ -1,4 +1,4 @@
-"""The head of Octo: actions made out of noise, step by step."""
+"""Diffusion head of Octo, which denoises actions."""
 
 from collections.abc import Sequence
 from math import pi
@@ -15,8 +15,8 @@ _EPSILON = 1e-6  # of normalizations
 
 
 class DiffusionHead(nn.Module):
-    """A network that tells the noise in noisy actions, and diffusion with it (Ho et al. 2020, with
-    the cosine schedule of Nichol and Dhariwal 2021).
+    """Noise prediction network and diffusion with it (Ho et al. 2020, arXiv 2006.11239), with the
+    cosine schedule of Nichol and Dhariwal (2021, arXiv 2102.09672).
     """
 
     def __init__(self, config: OctoConfig) -> None:
@@ -40,19 +40,19 @@ class DiffusionHead(nn.Module):
             config.diffusion_steps,
             beta_schedule="squaredcos_cap_v2",
             variance_type="fixed_large",
-            clip_sample=False,  # what is cut off is the noisy action itself, see `sample`
+            clip_sample=False,  # noisy actions are clipped instead, see `sample`
         )
 
     def forward(self, readout: Tensor, noisy: Tensor, time: Tensor) -> Tensor:
-        """Return the noise in noisy actions.
+        """Return the predicted noise in noisy actions.
 
         Args:
-            readout: What has been read out, (..., width).
-            noisy: Noisy actions (..., 7 H).
-            time: Steps of diffusion (...).
+            readout: Readouts of the transformer (..., width).
+            noisy: Noisy normalized actions (..., 7 H).
+            time: Diffusion steps (...).
 
         Returns:
-            (..., 7 H).
+            The noise (..., 7 H).
         """
         angle = 2 * pi * time[..., None] * self.frequencies
         step_features = self.time(torch.cat([angle.cos(), angle.sin()], -1))
@@ -63,12 +63,12 @@ class DiffusionHead(nn.Module):
         return noise
 
     def loss(self, readout: Tensor, actions: Tensor, mask: Tensor) -> Tensor:
-        """Return the squared error in telling the noise, as a sum over the entries of an action.
+        """Return the squared error of the predicted noise, summed over the entries of an action.
 
         Args:
-            readout: What has been read out, (N, width).
-            actions: The actions (N, H, 7).
-            mask: Which of them are to be learned, (N, H).
+            readout: Readouts of the transformer (N, width).
+            actions: Normalized actions (N, H, 7).
+            mask: Mask of the actions that are targets, (N, H).
         """
         draws, limit = self.config.diffusion_samples, self.config.action_limit
         clean = actions.flatten(1).clamp(-limit, limit).repeat(draws, 1)
@@ -79,8 +79,8 @@ class DiffusionHead(nn.Module):
         return 7 * masked_mean(error.unflatten(1, (-1, 7)), mask.repeat(draws, 1))
 
     def sample(self, readout: Tensor, generators: Sequence[Generator]) -> Tensor:
-        """Return actions (N, H, 7) for what has been read out, (N, width), each drawn with a
-        generator of its own.
+        """Sample normalized actions (N, H, 7) for readouts (N, width), each with its own random
+        generator.
         """
         count, limit = len(readout), self.config.action_limit
         drawn = list(generators)

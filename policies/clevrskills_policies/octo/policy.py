@@ -1,23 +1,21 @@
-"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213), prompted in words and images.
+"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213) with multimodal prompts.
 
-A transformer reads the task, that is the words and the images of the prompt, and then, for each
-of the last two steps, the images of the base camera and of the hand camera, the task again, and a
-readout: a token that stands for nothing and that no other kind of token sees. Tokens see those of
-their own step and of earlier ones. What has become of the readout tells a small network how to make
-the next four actions out of noise, in 20 steps of diffusion; the loss is its error in telling the
-noise. The words are read by T5, which stays as it is; everything else is trained, from the weights
-that Octo's authors have published. The hand camera and the prompt's images are as the ClevrSkills
-paper adds them (section 5.1). It gives no numbers for training: those of Octo's own fine-tuning
-stand here.
+A transformer reads the task, which is the words and images of the prompt. For each of the last two
+steps it then reads the images of the base and hand cameras, the task again and a readout token.
+Tokens attend to those of their own step and of earlier ones; only readouts attend to readouts.
+Conditioned on the readout, a diffusion head denoises the next four actions in 20 steps. The loss
+is the error of the predicted noise. T5, which encodes the words, is frozen; all other weights are
+fine-tuned from the published ones. The hand camera and images in prompts are additions of the
+ClevrSkills paper (section 5.1). It gives no hyperparameters, so those of Octo's own fine-tuning are
+used.
 
-What it leaves open is as in the published models, version 1.5, so that their weights fit. So each
-camera's images have three more channels, for the image of a goal: they are black, as in those
-models where the goal is told in words. Unlike there, a prompt's images are part of the task,
-through a stem of their own that starts from nothing; the longest prompt has ``prompt_tokens``
-tokens, not 16; texts have no end token, and the padding of short ones is not seen; images are
-shifted and changed in brightness, contrast and saturation at random in training, not cropped to
-other sizes nor changed in hue. How many of the four actions are carried out before the next four
-are made is up to the evaluation: all of them, unless it is told otherwise.
+Details that the paper omits follow the published models, version 1.5, so that their weights fit. So
+camera images have three more channels for a goal image, which is black, as in those models for
+goals in words. Unlike there, images of the prompt are part of the task, with a randomly initialized
+stem of their own. Prompts have at most ``prompt_tokens`` tokens, not 16. Texts have no end token,
+and padding is masked. Augmentation shifts images and changes brightness, contrast and saturation;
+it has no random resized crops and no changes of hue. An option of the evaluation sets how many of
+the four actions are executed before the next prediction, by default all.
 """
 
 from collections.abc import Sequence
@@ -41,7 +39,7 @@ from clevrskills_policies.octo.head import DiffusionHead
 from clevrskills_policies.octo.transformer import Stem, Transformer, visible
 from clevrskills_policies.octo.weights import load_published
 
-_PATCH = 16  # pixels to a token, in height and width
+_PATCH = 16  # width and height of the patch of a token, in pixels
 _BASE = OctoConfig(
     shift_share=0.05,
     color_share=0.1,
@@ -55,17 +53,17 @@ _BASE = OctoConfig(
 class OctoState:
     """State of an episode in progress."""
 
-    task: Tensor  # the tokens of the task, (K, width)
-    generator: Generator  # draws the noise
+    task: Tensor  # tokens of the task, (K, width)
+    generator: Generator  # random generator of the noise
 
 
 class ImageTokens(nn.Module):
-    """Images as tokens, without the places where they stand.
+    """Image tokenizer, without position embeddings.
 
     Args:
-        config: Sizes.
-        size_px: Width and height of the images.
-        channels: Channels of the images.
+        config: The configuration.
+        size_px: Width and height to which images are scaled, in pixels.
+        channels: Number of channels; those after the third are black.
     """
 
     def __init__(self, config: OctoConfig, size_px: int, channels: int) -> None:
@@ -87,7 +85,7 @@ class ImageTokens(nn.Module):
 
 
 class Octo(LearnedPolicy[OctoConfig]):
-    """Octo: a transformer over the last steps with a diffusion head for the next actions."""
+    """Transformer over the last steps, with a diffusion head for the next actions."""
 
     config_type = OctoConfig
     configurations: ClassVar = {
@@ -154,7 +152,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         return {"loss": self.head.loss(readout.flatten(0, 1), *learned)}
 
     def _varied(self, images: Tensor) -> Tensor:
-        """Return images changed at random."""
+        """Return randomly augmented images."""
         images = shift(images, round(self.config.shift_share * images.shape[-1]))
         share = self.config.color_share
         return change_colors(images, share) if share else images
@@ -170,7 +168,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         return self.head.sample(readout, [memory.generator for memory in memories]), memories
 
     def pretrained(self) -> set[str]:
-        """Return T5, if it was published by others."""
+        """Return the names of the weights of T5, if it is a published one."""
         if self.config.language_model is None:
             return set()
         return {name for name in self.state_dict() if name.startswith("text.")}
@@ -179,8 +177,8 @@ class Octo(LearnedPolicy[OctoConfig]):
         """Return the readout at each step, (B, T, width).
 
         Args:
-            observations: The last steps (B, T, ...).
-            tasks: The tokens of each task (K, width).
+            observations: Observations of the last steps (B, T, ...).
+            tasks: Tokens of each task (K, width).
         """
         batch, steps = observations.mask.shape
         task = pad_sequence(list(tasks), batch_first=True)
@@ -208,7 +206,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         return found.mean(2)
 
     def _read(self, prompts: Prompts) -> list[Tensor]:
-        """Return the tokens of each prompt, its words and then its images, (K, width)."""
+        """Return the tokens of each prompt (K, width): first words, then images."""
         tokens, mask, index = prompts.first(self.config.prompt_tokens)
         read = self.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
         words = self.words(read.float()) + self.word_places[: tokens.shape[1]]
@@ -227,7 +225,7 @@ def _places(*shape: int) -> nn.Parameter:
 
 
 def _text_encoder(config: OctoConfig, vocabulary: int) -> T5EncoderModel:
-    """Return the text encoder: a published T5 that is not trained, or a small new one that is."""
+    """Return the text encoder: a frozen published T5, or a small one trained from scratch."""
     if config.language_model is None:
         new = T5Config(
             vocab_size=vocabulary,

@@ -1,6 +1,4 @@
-"""The parts of Octo that see and think: convolutions that make tokens of images, and the
-transformer.
-"""
+"""Image stem and transformer of Octo."""
 
 from collections.abc import Sequence
 
@@ -14,13 +12,13 @@ _EPSILON = 1e-6  # of normalizations
 
 
 class Stem(nn.Module):
-    """Images as features, one vector for each 16 x 16 pixels.
+    """Convolutional stem: one feature for each patch of 16 x 16 pixels.
 
     Args:
-        before: Channels of the images.
-        channels: Channels at a half, a quarter, ... of their size.
-        groups: Groups of channels that are normalized together.
-        features: Numbers in a vector.
+        before: Number of channels of images.
+        channels: Number of channels at 1/2, 1/4, ... of the image size.
+        groups: Number of groups of the group normalization.
+        features: Width of a feature.
     """
 
     def __init__(self, before: int, channels: Sequence[int], groups: int, features: int) -> None:
@@ -33,13 +31,13 @@ class Stem(nn.Module):
         self.last = nn.Conv2d(channels[-1], features, 1)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map images (N, before, S, S) in [0, 1] -> vectors (N, (S / 16)², features)."""
+        """Map images (N, before, S, S) in [0, 1] -> features (N, (S / 16)², features)."""
         found: Tensor = self.last(self.layers(images * 2 - 1))
         return found.flatten(2).transpose(1, 2)
 
 
 class StandardizedConv2d(nn.Conv2d):
-    """A convolution whose weights have mean 0 and standard deviation 1 in each channel."""
+    """Convolution with weights of mean 0 and standard deviation 1 in each output channel."""
 
     def forward(self, features: Tensor) -> Tensor:
         """Map features (N, C, S, S) -> (N, C', S', S')."""
@@ -49,7 +47,7 @@ class StandardizedConv2d(nn.Conv2d):
 
 
 class Transformer(nn.Module):
-    """Layers of attention and feed-forward networks, each after a normalization."""
+    """Pre-norm transformer."""
 
     def __init__(self, config: OctoConfig) -> None:
         super().__init__()
@@ -57,7 +55,7 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(config.width, eps=_EPSILON)
 
     def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
-        """Map tokens (B, N, width), and which sees which (B, N, N) bool -> tokens (B, N, width)."""
+        """Map tokens (B, N, width) and a mask (B, N, N) bool -> tokens (B, N, width)."""
         for block in self.blocks:
             tokens = block(tokens, visible[:, None])
         after: Tensor = self.norm(tokens)
@@ -65,8 +63,8 @@ class Transformer(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """A layer of the transformer. Its mask is one for all heads: torch's own layers copy it for
-    each of them, which for a thousand tokens takes gigabytes.
+    """Transformer layer with one attention mask for all heads. The layers of torch copy it for each
+    head, which takes gigabytes for a thousand tokens.
     """
 
     def __init__(self, config: OctoConfig) -> None:
@@ -81,7 +79,7 @@ class TransformerBlock(nn.Module):
         )
 
     def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
-        """Map tokens (B, N, width), and which sees which (B, 1, N, N) -> tokens (B, N, width)."""
+        """Map tokens (B, N, width) and a mask (B, 1, N, N) bool -> tokens (B, N, width)."""
         parts = self.attention(self.norms[0](tokens)).unflatten(-1, (3, self.heads, -1))
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # (B, heads, N, width / heads)
         attended = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
@@ -91,16 +89,16 @@ class TransformerBlock(nn.Module):
 
 
 def visible(exists: Tensor, when: Tensor, reads: Tensor) -> Tensor:
-    """Return the attention mask: tokens attend to those of their own step and earlier ones;
-    readouts are attended to by readouts only.
+    """Return the attention mask: tokens attend to those of their own step and of earlier ones; only
+    readouts attend to readouts.
 
     Args:
-        exists: Which tokens exist, (B, N) bool.
-        when: The step that each belongs to, (N,); -1: the task.
-        reads: Which are readouts, (N,) bool.
+        exists: Mask of the tokens that exist, (B, N) bool.
+        when: Step of each token, (N,); -1: the task.
+        reads: Mask of the readouts, (N,) bool.
 
     Returns:
-        (B, N, N): whether the one of the second index sees the one of the third.
+        The mask (B, N, N) bool, with queries along the second dimension and keys along the third.
     """
     allowed = (when <= when[:, None]) & (~reads | reads[:, None])
     return allowed & exists[:, None]

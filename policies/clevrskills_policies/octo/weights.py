@@ -1,5 +1,5 @@
 """Published weights of Octo 1.5, ``rail-berkeley/octo-small-1.5`` and ``octo-base-1.5`` on the hub,
-by this package's names. They are files of Flax: trees of arrays in MessagePack.
+converted to torch. They are Flax files: trees of arrays in MessagePack.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ WEIGHTS_FILE = "300000/default/checkpoint"
 _BODY = "octo_transformer"
 _LAYERS = f"{_BODY}/BlockTransformer_0/Transformer_0"
 _HEAD = "heads_action/diffusion_model"
-_ARRAY = 1  # Flax's type of arrays, among the extensions of MessagePack
+_ARRAY = 1  # MessagePack extension type of arrays in Flax
 
 
 def load_published(policy: LearnedPolicy[OctoConfig], name: str) -> None:
-    """Fill a policy with published weights. What Octo does not have stays as it is: the part that
-    sees the prompt's images, and the places of the words after the 16th.
+    """Load published weights into a policy. What Octo lacks keeps its initial values: weights for
+    images of prompts, and position embeddings of words after the 16th.
 
     Args:
         policy: The policy.
         name: Folder or name of the published model.
 
     Raises:
-        ClevrSkillsError: They are not there, or do not fit.
+        ClevrSkillsError: The weights are missing or do not fit the configuration.
     """
     tree = _FlaxTree(_read(hub_file(name, WEIGHTS_FILE)), name)
     state = policy.state_dict()
@@ -50,13 +50,13 @@ def load_published(policy: LearnedPolicy[OctoConfig], name: str) -> None:
 
 
 class _FlaxTree:
-    """Arrays of Flax by their path, as tensors the way torch has them."""
+    """Arrays of a Flax file by path, as tensors in the layout of torch."""
 
     def __init__(self, tree: Mapping[str, Any], name: str) -> None:
         self._tree, self._name = tree, name
 
     def array(self, path: str) -> Tensor:
-        """Return an array as it is."""
+        """Return an array in its own layout, as float32."""
         found: Any = self._tree
         for part in path.split("/"):
             found = found.get(part) if isinstance(found, Mapping) else None
@@ -65,9 +65,7 @@ class _FlaxTree:
         return torch.from_numpy(found.astype(np.float32))
 
     def kernel(self, ours: str, path: str) -> dict[str, Tensor]:
-        """Return weights of a linear layer or of a convolution, whose last two dimensions Flax has
-        the other way round.
-        """
+        """Convert weights of a linear or convolutional layer; Flax kernels are (..., in, out)."""
         kernel, bias = self.array(f"{path}/kernel"), self.array(f"{path}/bias")
         return {f"{ours}.weight": kernel.movedim((-1, -2), (0, 1)), f"{ours}.bias": bias}
 
@@ -76,7 +74,7 @@ class _FlaxTree:
         return {f"{ours}.weight": scale, f"{ours}.bias": bias}
 
     def attention(self, ours: str, path: str) -> dict[str, Tensor]:
-        """Convert attention weights; Flax keeps heads apart: (width, heads, width / heads)."""
+        """Convert attention weights; those of Flax are (width, heads, width / heads)."""
         names = [f"{path}/{part}" for part in ("query", "key", "value")]
         weight = torch.cat([self.array(f"{n}/kernel").flatten(1).T for n in names])
         bias = torch.cat([self.array(f"{n}/bias").flatten() for n in names])
@@ -90,7 +88,7 @@ class _FlaxTree:
 
 
 def _converted(tree: _FlaxTree, config: OctoConfig) -> dict[str, Tensor]:
-    """Return the weights by this package's names."""
+    """Return the weights under the names of this package."""
     weights = tree.kernel("words", f"{_BODY}/task_language_projection")
     weights["word_places"] = tree.array(f"{_BODY}/task_language_pos_embedding")[0]
     weights["readout_places"] = tree.array(f"{_BODY}/readout_action_pos_embedding")[0]
@@ -128,7 +126,7 @@ def _converted_head(tree: _FlaxTree, blocks: int) -> dict[str, Tensor]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """Return the tree of a file."""
+    """Return the tree of arrays of a Flax file."""
     try:
         import msgpack
     except ModuleNotFoundError as error:

@@ -1,8 +1,8 @@
-"""The backbones of RoboFlamingo: MPT language models and CLIP image encoders.
+"""Backbones of RoboFlamingo: MPT language models and CLIP image encoders.
 
-MPT-1B, which OpenFlamingo is built on, is an early MPT of other names and with normalized queries
-and keys, for which the Hugging Face Hub has code that comes with the weights. Here it is the MPT
-of transformers with that normalization put in; code from elsewhere is not run.
+MPT-1B, on which OpenFlamingo is built, is an early MPT with other parameter names and normalized
+queries and keys. On the Hugging Face Hub, its code comes with the weights. Remote code is not run:
+here the MPT of transformers is extended by that normalization.
 """
 
 from typing import Any
@@ -28,15 +28,15 @@ _NEW_NAMES = {
     r"\.attn\.k_ln\.": ".attn.Wqkv.k_ln.",
     r"transformer\.ln_f\.": "transformer.norm_f.",
 }
-"""Parameters of early MPTs -> those of transformers."""
+"""Parameter names of early MPTs -> those of transformers."""
 
 _MEAN = (0.48145466, 0.4578275, 0.40821073)
 _STD = (0.26862954, 0.26130258, 0.27577711)
-"""Of the colors that CLIP was trained on."""
+"""Mean and standard deviation of colors in the training data of CLIP."""
 
 
 class NormalizedQkv(nn.Linear):
-    """A map to queries, keys and values that normalizes queries and keys."""
+    """Linear layer for queries, keys and values, with normalized queries and keys."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width, 3 * width, bias=False)
@@ -59,15 +59,15 @@ class NormalizedMpt(MptModel):
 
 
 def make_language_model(name: str, dtype: torch.dtype = torch.float32) -> NormalizedMpt:
-    """Return a language model that is not trained further.
+    """Return a frozen language model.
 
     Args:
-        name: A folder, a name on the Hugging Face Hub, or ``tiny-mpt``: a small random one that
-            reads bytes.
-        dtype: Kind of numbers of published weights.
+        name: A folder, a name on the Hugging Face Hub, or ``tiny-mpt``: a small one with random
+            weights, over bytes.
+        dtype: Data type of published weights.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded, or is none of the early MPTs.
+        ClevrSkillsError: The model cannot be loaded, or is not an early MPT.
     """
     if name == TINY_LANGUAGE_MODEL:
         model = NormalizedMpt(
@@ -87,7 +87,7 @@ def make_language_model(name: str, dtype: torch.dtype = torch.float32) -> Normal
 
 
 def _config(name: str, data: dict[str, Any]) -> MptConfig:
-    """Return the configuration of an early MPT for transformers."""
+    """Return the configuration of an early MPT in transformers."""
     expected = {"alibi": True, "attn_qk_ln": True, "no_bias": True, "attn_clip_qkv": None}
     other = [key for key, value in expected.items() if data.get(key) != value]
     if other:
@@ -97,17 +97,17 @@ def _config(name: str, data: dict[str, Any]) -> MptConfig:
 
 
 class ClipEncoder(nn.Module):
-    """The image encoder of CLIP (Radford et al. 2021, arXiv 2103.00020); it is not trained further.
+    """Frozen image encoder of CLIP (Radford et al. 2021, arXiv 2103.00020).
 
     Args:
         name: A folder, a name on the Hugging Face Hub, or ``tiny-clip``: a small random one.
 
     Attributes:
-        width: Numbers in a feature.
-        count: Features of an image, K.
+        width: Width of a feature.
+        count: Number of features of an image, K.
 
     Raises:
-        ClevrSkillsError: It cannot be loaded.
+        ClevrSkillsError: The model cannot be loaded.
     """
 
     mean: Tensor

@@ -1,22 +1,21 @@
-"""RoboFlamingo (Li et al. 2023, arXiv 2311.01378), as the ClevrSkills paper runs it (appendix C.2).
+"""RoboFlamingo (Li et al. 2023, arXiv 2311.01378), as in the ClevrSkills paper (appendix C.2).
 
-A vision-language model, OpenFlamingo, looks at one moment at a time: it reads the instruction with
-an image, for each image of the prompt and then at each control step with those of both cameras.
-The largest of its answers over the instruction, number by number, is what an LSTM gets; two small
-networks turn what that says into the pose and the gripper's state. Image encoder and language model
-stay as they were trained; the resampler between them, the cross-attention layers and what follows
-the language model are trained, as by RoboFlamingo's own code: with Huber's loss of the pose and,
-with a small weight, the cross-entropy of the gripper, images that are shifted at random, and a
-learning rate that stays after 5000 steps. The LSTM starts afresh from the
-prompt's images and remembers ``steps`` control steps, when it acts as in training (RoboFlamingo's
-window), so a step's cost does not grow with the episode.
+A vision-language model, OpenFlamingo, encodes single observations: it reads the instruction with
+each image of the prompt, and then at each control step with the images of all cameras. Its outputs
+are max-pooled over the instruction and passed to an LSTM, with MLPs for pose and gripper on top.
+Image encoder and language model are frozen. The resampler, the cross-attention layers and the
+policy head are trained as in RoboFlamingo's code. The loss is the Huber loss of the pose plus, with
+a small weight, the cross-entropy of the gripper. Images are shifted at random, and the learning
+rate is constant after 5000 steps. At each control step the LSTM starts from its initial state and
+reads the outputs for the prompt and for the latest ``steps`` control steps, as in training
+(RoboFlamingo's window). So the cost of a step is bounded.
 
-Without ``weights``, resampler, cross-attention and all after it start at random, with gates ajar
-and a learning rate of ``scratch_rate``: at the published one closed gates would hardly open.
+Without ``weights``, the trained parts start from random weights, with partly open gates and a
+learning rate of ``scratch_rate``. Closed gates would hardly open at the published rate.
 
-Simplified: places of images within an instruction are marked by the image token, which stands for
-no image there; padding takes no part in the maximum; the answers are those of the last layer; where
-the robot's own state is told, a linear map of it is added to the answers.
+Simplified: the image token marks the positions of images in an instruction, but without their
+features; padding is excluded from max-pooling; outputs are those of the last layer. If
+proprioception is used, a linear map of it is added to the outputs.
 """
 
 import logging
@@ -54,41 +53,37 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RoboFlamingoConfig(PolicyConfig):
-    """Configuration of :class:`RoboFlamingo`; images, learning rate and size of batches as in
-    Table 4 of the ClevrSkills paper, the rest as in RoboFlamingo's code for its best model.
+    """Configuration. Image size, learning rate and batch size are those of Table 4 of the
+    ClevrSkills paper; other values are those of RoboFlamingo's code for its best model.
     """
 
     steps: int = 12
     starts_every: int | None = 6
     learning_rate: float = 1e-6
     batch_size: int = 6
-    language_model: str = "anas-awadalla/mpt-1b-redpajama-200b-dolly"  # name of the language model
-    # name of the image encoder; it scales images to the size it knows
+    language_model: str = "anas-awadalla/mpt-1b-redpajama-200b-dolly"  # see ``backbones.py``
+    # images are scaled to its input size
     image_encoder: str = "openai/clip-vit-large-patch14"
-    # published weights of OpenFlamingo or RoboFlamingo: a file, or a folder or name of the hub that
-    # has a ``checkpoint.pt``
+    # published weights of OpenFlamingo or RoboFlamingo: a file, or a folder or name on the hub with
+    # a ``checkpoint.pt``
     weights: str | None = None
-    cross_every: int = 1  # every how many layers there is cross-attention
-    cross_heads: int = 8  # heads of the cross-attention, and of the resampler
-    # what its gates start at, before the tanh, without ``weights``; else it is theirs
-    gate: float = 0.5
+    cross_every: int = 1  # layers per cross-attention layer
+    cross_heads: int = 8  # attention heads of cross-attention and resampler
+    gate: float = 0.5  # initial value of the gates without ``weights``, before the tanh
     scratch_rate: float = 1e-4  # highest learning rate without ``weights``
     weight_decay: float = 0.1
     warm_up_steps: int = 5000
     final_rate: float = 1.0
-    # how far images are shifted at random in training, at 224 pixels: those of each camera, in the
-    # order of ``cameras``
+    # maximum random shift of images in training, for each of ``cameras``, at a size of 224 pixels
     shifts_px: tuple[int, ...] = (10, 4)
-    latents: int = 64  # features of an image behind the resampler
-    resampler_depth: int = 6  # layers of the resampler
-    lstm_width: int = 1024  # numbers in the state of the LSTM
-    lstm_layers: int = 4  # layers of the LSTM
-    lstm_dropout: float = 0.1  # share of the features between them that are dropped in training
-    # widths of the layers of the networks for pose and gripper
-    head_widths: tuple[int, ...] = (1024, 512, 256)
-    gripper_weight: float = 0.01  # weight of the gripper's loss
-    # kind of numbers of a published language model: ``bfloat16``, in half the memory, or
-    # ``float32``
+    latents: int = 64  # features per image after the resampler
+    resampler_depth: int = 6  # number of layers of the resampler
+    lstm_width: int = 1024
+    lstm_layers: int = 4
+    lstm_dropout: float = 0.1  # between layers
+    head_widths: tuple[int, ...] = (1024, 512, 256)  # widths of the MLPs for pose and gripper
+    gripper_weight: float = 0.01  # weight of the loss of the gripper
+    # data type of a published language model: ``float32``, or ``bfloat16`` in half the memory
     language_dtype: str = "float32"
 
     remembers = True
@@ -100,27 +95,27 @@ class RoboFlamingoConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Instructions:
-    """Tokens read with each image: an image token, the instruction, the end of the chunk."""
+    """Tokens read with each image: an image token, the instruction and an end-of-chunk token."""
 
-    tokens: Tensor  # as the language model takes them, (B, L, width)
-    mask: Tensor  # which of them exist, (B, L)
+    tokens: Tensor  # embeddings, (B, L, width)
+    mask: Tensor  # which tokens exist, (B, L) bool
 
 
 @dataclass(frozen=True)
 class FlamingoState:
     """State of an episode in progress."""
 
-    instruction: Instructions  # what is read with each image, of one episode
-    prompt: Tensor  # answers to the prompt's images, (M, width)
-    answers: Tensor  # answers of the latest control steps, (at most T - 1, width)
+    instruction: Instructions  # of one episode, without B
+    prompt: Tensor  # outputs for the images of the prompt, (M, width)
+    answers: Tensor  # outputs of the latest control steps, (at most T - 1, width)
 
 
 class PolicyHead(nn.Module):
-    """Policy head on the language model's outputs: an LSTM, and networks for pose and gripper.
+    """Policy head on outputs of the language model: an LSTM, then MLPs for pose and gripper.
 
     Args:
-        inputs: Numbers in an answer.
-        config: Sizes.
+        inputs: Width of an output of the language model.
+        config: The configuration.
     """
 
     def __init__(self, inputs: int, config: RoboFlamingoConfig) -> None:
@@ -135,11 +130,11 @@ class PolicyHead(nn.Module):
         """Return the actions at the last steps of sequences.
 
         Args:
-            stories: Answers up to now in each of B episodes, (any length, inputs).
-            count: Number of the steps, C.
+            stories: Outputs of the language model so far in each of B episodes, (length, inputs).
+            count: Number of steps, C.
 
         Returns:
-            Poses in [-1, 1], (B, C, H, 6); of the gripper (B, C, H, 1), above 0: closed.
+            Poses (B, C, H, 6) in [-1, 1] and gripper logits (B, C, H, 1), positive: closed.
         """
         states, _ = self.lstm(pad_sequence(list(stories), batch_first=True))
         ends = [len(story) for story in stories]
@@ -149,7 +144,7 @@ class PolicyHead(nn.Module):
 
 
 class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
-    """A frozen vision-language model and an LSTM that acts on its answers."""
+    """Frozen vision-language model with a recurrent policy head."""
 
     config_type = RoboFlamingoConfig
     configurations: ClassVar = {
@@ -208,7 +203,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return self.config.scratch_rate if self.config.weights is None else super().learning_rate
 
     def pretrained(self) -> set[str]:
-        """Return language model and image encoder; of ``weights``, embeddings of words are kept."""
+        """Return the names of frozen published weights, except word embeddings of ``weights``."""
         parts = []
         if self.config.language_model != TINY_LANGUAGE_MODEL:
             parts.append("language.model")
@@ -234,7 +229,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return {"loss": parts["pose"] + self.config.gripper_weight * parts["gripper"], **parts}
 
     def _shifted(self, images: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return images, those of each window and camera shifted alike."""
+        """Return randomly shifted images, with one shift for each window and camera."""
         most_px = chain(self.config.shifts_px, repeat(0))
         return {
             camera: shift(images[camera], round(most * self.config.image_size / 224))
@@ -279,7 +274,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return found
 
     def _read(self, prompts: Prompts) -> Instructions:
-        """Return the tokens read with each image; the padding token ends a text, too."""
+        """Return the tokens read with each image, with the padding token as end-of-text token."""
         words = functional.pad(prompts.tokens, (1, 2), value=self.tokenizer.pad)
         image = functional.pad(prompts.image_index >= 0, (1, 2))
         image[:, 0] = True
@@ -291,7 +286,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return Instructions(tokens, places <= last)
 
     def _prompt_answers(self, read: Instructions, prompts: Prompts) -> list[Tensor]:
-        """Return the language model's outputs for the images of each prompt, (M, width) each."""
+        """Return the outputs for the images of each prompt, (M, width) each."""
         rows, columns = (prompts.image_index >= 0).nonzero(as_tuple=True)
         features = self.resampler(self.images(prompts.images))
         answers = self._answer(read, rows, features[prompts.image_index[rows, columns]])
@@ -299,7 +294,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return list(answers.split(counts))
 
     def _step_answers(self, read: Instructions, observations: Observations) -> Tensor:
-        """Return the outputs at each control step, (B, T, width); zeros where there is none."""
+        """Return the outputs at each control step, (B, T, width), zeros where there is none."""
         places = observations.mask.nonzero(as_tuple=True)
         features = [
             self.resampler(self.images(observations.images[camera][places]))
@@ -312,7 +307,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return zeros.index_put(places, answers)
 
     def _answer(self, read: Instructions, rows: Tensor, features: Tensor) -> Tensor:
-        """Return outputs for instructions of these rows with features (N, K, width), (N, width)."""
+        """Return max-pooled outputs (N, width) for rows (N,) and image features (N, K, width)."""
         if not len(rows):
             return read.tokens.new_zeros(0, self.language.width)
 

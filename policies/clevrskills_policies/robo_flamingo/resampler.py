@@ -7,13 +7,13 @@ from clevrskills.baselines.policies.flamingo import HEAD_WIDTH, attend, feed_for
 
 
 class PerceiverResampler(nn.Module):
-    """Perceiver resampler: maps the many features of an image to a few.
+    """Perceiver resampler, which reduces the number of features of an image.
 
     Args:
-        width: Numbers in a feature.
-        latents: How many features come out.
+        width: Width of a feature.
+        latents: Number of output features.
         depth: Number of layers.
-        heads: Heads of the attention.
+        heads: Number of attention heads.
     """
 
     def __init__(self, width: int, latents: int = 64, depth: int = 6, heads: int = 8) -> None:
@@ -37,7 +37,7 @@ class PerceiverResampler(nn.Module):
 
 
 class _PerceiverAttention(nn.Module):
-    """Latents attend to features and to each other."""
+    """Attention of latents to features and to each other."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Published weights of RoboFlamingo, and those of OpenFlamingo that it starts from."""
+"""Published weights of RoboFlamingo and OpenFlamingo."""
 
 import pickle
 import re
@@ -14,7 +14,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills_policies.hub import hub_file
 
 WORDS = "language.model.wte.weight"
-"""Embeddings of words, by this package's name."""
+"""Name of the word embeddings in this package."""
 WEIGHTS_FILE = "checkpoint.pt"
 _WORDS = "lang_encoder.transformer.wte.weight"
 _NEW_NAMES = (
@@ -27,27 +27,27 @@ _NEW_NAMES = (
 
 
 def weights_file(name: str) -> Path:
-    """Return the file of published weights that are a file, or in a folder or on the hub.
+    """Return the path of published weights, given a file, a folder or a name on the hub.
 
     Raises:
-        ClevrSkillsError: It is not there.
+        ClevrSkillsError: The folder or the hub has no such file.
     """
     path = Path(name)
     return path if path.suffix in (".pt", ".pth", ".bin") else hub_file(name, WEIGHTS_FILE)
 
 
 def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
-    """Put published weights into a policy.
+    """Load published weights into a policy.
 
-    Those of OpenFlamingo are resampler, cross-attention and embeddings; those of RoboFlamingo have
-    the LSTM and what follows it as well. Everything else in the file is left out.
+    Those of OpenFlamingo are resampler, cross-attention and embeddings. Those of RoboFlamingo
+    start from them and have the policy head as well. Other weights in the file are ignored.
 
     Args:
         policy: The policy.
-        path: The file, as ``torch.save`` wrote it; only tensors and plain data in it are read.
+        path: A file written by ``torch.save``; only tensors and plain data are read from it.
 
     Raises:
-        ClevrSkillsError: It cannot be read, or is of another model.
+        ClevrSkillsError: The file cannot be read, or is of another model.
     """
     published = _read(path)
     found = {
@@ -69,7 +69,7 @@ def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
         )
     words = published[_WORDS]
     found[WORDS] = torch.cat([words[:image], state[WORDS][image:]])
-    # two tokens were added after the words: the end of a chunk, and the image
+    # two tokens follow the words: end of chunk and image
     found |= {"end_of_chunk": words[image], "image_token": words[image + 1]}
     policy.load_state_dict(found, strict=False)
 
