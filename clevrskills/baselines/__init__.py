@@ -1,12 +1,12 @@
-"""Learned policies: what they have in common, their data and their training, and the policies.
+"""Learned policies: base class, data and training, and the policies of the package.
 
 ::
 
     from clevrskills.baselines import load
     policy = load("runs/bc")
 
-A policy of one's own is a class beside those here: :mod:`clevrskills.baselines.policy` says what
-it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.
+A policy of your own is a subclass of ``LearnedPolicy``, see :mod:`clevrskills.baselines.policy`;
+``clevrskills train --policy my_module:MyPolicy`` trains it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def load(
     Args:
         path: Folder of a checkpoint, or of a training run.
         device: Device of the policy.
-        weights: A folder with published weights.
-        stop: ``learned``: it declares itself when all is done, for ``--stop declared``.
-        together: Act in all episodes of ``--batch`` at once on a CPU, too, as on a GPU: quicker,
-            but actions depend on their number by rounding.
+        weights: Folder with published weights.
+        stop: ``learned``: the policy declares when it is done, for ``--stop declared``.
+        together: Whether to evaluate all episodes of ``--batch`` in one batch on a CPU, too, as on
+            a GPU: faster, but rounding depends on the number of episodes.
 
     Raises:
-        ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't do what is
-            asked for.
+        ClevrSkillsError: The checkpoint is missing or damaged, or its policy does not support an
+            option.
     """
     from clevrskills.baselines import checkpoint
     from clevrskills.baselines.policy import LearnedPolicy
@@ -47,7 +47,7 @@ def load(
 
     policy = checkpoint.load(path, device, weights)
     if together and type(policy).act is not LearnedPolicy.act:
-        raise ClevrSkillsError("together=true: this policy acts in one episode after the other")
+        raise ClevrSkillsError("together=true: this policy acts in one episode at a time")
     policy.together = together
     if stop is not None:
         if not (configure := getattr(policy, "configure", None)):

@@ -12,10 +12,10 @@ __all__ = ["masked_mean"]
 
 
 class Movable:
-    """A dataclass of tensors that can be moved to a device."""
+    """Dataclass of tensors that can be moved to a device."""
 
     def to(self, device: torch.device | str) -> Self:
-        """Return the same on a device."""
+        """Return a copy on a device."""
         moved = {f.name: _to(getattr(self, f.name), device) for f in fields(self)}  # type: ignore[arg-type]
         return type(self)(**moved)
 
@@ -27,7 +27,7 @@ class Observations(Movable):
     # by camera, (B, T, 3, S, S): uint8 as loaded, floating point in [0, 1] in ``loss`` and ``step``
     images: Mapping[str, Tensor]
     state: Tensor  # proprioception, (B, T, P), normalized in ``loss`` and ``step``
-    # which steps exist, (B, T) bool; the others repeat the first or the last one
+    # mask of steps that exist, (B, T) bool; the others repeat the first or the last one
     mask: Tensor
 
 
@@ -35,31 +35,31 @@ class Observations(Movable):
 class Prompts(Movable):
     """Prompts of B episodes: tokens of words and images."""
 
-    # indices of tokens, (B, L), padded at the end
+    # token indices, (B, L), padded at the end
     tokens: Tensor
-    mask: Tensor  # which tokens exist, (B, L) bool
+    mask: Tensor  # (B, L) bool, False for padding
     images: Tensor  # the M images of all prompts, (M, 3, S, S), as in :class:`Observations`
     image_index: Tensor  # index of the image at each token, (B, L); -1: a word
 
     def first(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return tokens, mask and image index of the first tokens of each prompt."""
+        """Return tokens, mask and image index of the first ``count`` tokens of each prompt."""
         return self.tokens[:, :count], self.mask[:, :count], self.image_index[:, :count]
 
 
 @dataclass(frozen=True)
 class Batch(Movable):
-    """Windows of T steps of B demonstrations, with their actions."""
+    """B windows of T control steps of demonstrations, with their actions."""
 
     observations: Observations
     prompts: Prompts
     actions: Tensor  # the next H actions of each step, (B, T, H, 7), normalized in ``loss``
-    # which actions are targets, (B, T, H) bool: not those after the end of a demonstration, which
-    # repeat the last one, nor those of failed attempts
+    # mask of target actions, (B, T, H) bool: not those of failed attempts, nor those after the end
+    # of a demonstration, which repeat the last one
     action_mask: Tensor
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of the values (..., 7) where a mask (...) is set; 0 if it is set nowhere."""
+    """Return the mean of values (..., 7) under a mask (...); 0 if the mask is empty."""
     weights = mask.unsqueeze(-1).to(values.dtype)
     return (values * weights).sum() / (weights.sum() * values.shape[-1]).clamp(min=1.0)
 

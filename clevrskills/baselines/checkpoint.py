@@ -1,8 +1,7 @@
 """Checkpoints of learned policies; see :mod:`clevrskills.core.checkpoint` for the format.
 
-``clevrskills evaluate --policy checkpoint:DIR`` evaluates one, ``clevrskills serve`` serves it. The
-folder of a training run holds some of them; its latest one is meant where the folder itself is
-named.
+``clevrskills evaluate --policy checkpoint:DIR`` evaluates one, ``clevrskills serve`` serves it. If
+DIR is the folder of a training run, its latest checkpoint is used.
 """
 
 from collections.abc import Mapping
@@ -30,8 +29,8 @@ class CheckpointDescription:
 
     policy: str
     config: PolicyConfig
-    spec: PolicySpec  # what it sees and does
-    provenance: Mapping[str, Any]  # what it was made of, as JSON data
+    spec: PolicySpec  # observations and actions
+    provenance: Mapping[str, Any]  # training data and settings, as JSON data
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``config.json``."""
@@ -47,14 +46,15 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     """Return a trained policy, ready to act.
 
     Args:
-        path: Folder of a checkpoint, or of a training: then its latest checkpoint.
-        device: Where it is to be; ``None``: on a GPU, if there is one.
-        weights: A folder with published weights: its folders ``language_model`` and
-            ``image_encoder``, of which one may be missing. ``None``: where the training run found
-            them, or else by their names on the Hugging Face Hub.
+        path: Folder of a checkpoint, or of a training run: its latest checkpoint.
+        device: Device of the policy; ``None``: a GPU if there is one, else the CPU.
+        weights: Folder with published weights in ``language_model`` and ``image_encoder``, one of
+            which may be missing. ``None``: where the training run found them, or else by name from
+            the Hugging Face Hub.
 
     Raises:
-        ClevrSkillsError: It is not there or damaged, or acts otherwise than the environments.
+        ClevrSkillsError: The checkpoint is missing or damaged, or its actions are not those of the
+            environments.
     """
     folder = checkpoint.find(Path(path))
     about = describe(folder)
@@ -72,10 +72,10 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
 
 
 def describe(folder: Path) -> CheckpointDescription:
-    """Read what a checkpoint says of itself.
+    """Read the description of a checkpoint.
 
     Raises:
-        ClevrSkillsError: It is missing or damaged, or of a policy that is not there.
+        ClevrSkillsError: It is missing or damaged, or its policy is unknown or not installed.
     """
     data = checkpoint.read_config(folder)
     try:
@@ -92,7 +92,7 @@ def describe(folder: Path) -> CheckpointDescription:
 
 
 def fill(policy: LearnedPolicy, folder: Path) -> None:
-    """Read a checkpoint into a policy.
+    """Load a checkpoint into a policy.
 
     Raises:
         ClevrSkillsError: It is missing, damaged or of another policy.
@@ -107,11 +107,11 @@ def write(
     about: CheckpointDescription,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
-    """Write a checkpoint into an empty folder, without weights that were loaded from elsewhere and,
-    at the end of a training run, without an optimizer.
+    """Write a checkpoint into an empty folder, without weights that are loaded from elsewhere. The
+    final checkpoint of a training run has no optimizer state.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: A write failed.
     """
     weights = policy.state_dict()
     for name in policy.pretrained():

@@ -1,9 +1,9 @@
 """Learned policy: base class of policies that are trained on demonstrations.
 
 A policy is a torch module with a configuration and the methods ``loss``, ``begin`` and ``step``;
-docs/training.md has an example in "A policy of your own". Their inputs are normalized and on the
-device of the policy, images are floating point in [0, 1] of the configured size; actions are
-normalized, too.
+docs/training.md has an example in "A policy of your own". Inputs of these methods are on the device
+of the policy. Observations and actions are normalized; images are floating point in [0, 1] and have
+the configured size.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ __all__ = ["LearnedPolicy"]
 
 Config = TypeVar("Config", bound=PolicyConfig)
 LEAST_STD = 0.05
-"""Least standard deviation for normalization, of an action 5 mm or 0.3°: otherwise rare actions
+"""Minimum standard deviation for normalization, for actions 5 mm or 0.3°: otherwise rare actions
 would dominate the loss."""
 
 
@@ -36,7 +36,7 @@ class Normalizer(nn.Module):
     """Normalizer to mean 0 and standard deviation 1 over the training data; entries that hardly
     vary are scaled less.
 
-    The statistics are part of a checkpoint's specification, not of its weights.
+    The statistics are part of a checkpoint's spec, not of its weights.
 
     Args:
         statistics: ``mean`` and ``std``, one number for each entry.
@@ -53,20 +53,20 @@ class Normalizer(nn.Module):
         self.std.clamp_(min=LEAST_STD)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Map measured numbers (..., k) -> normalized ones."""
+        """Map measured values (..., k) -> normalized values."""
         return (values - self.mean) / self.std
 
     def inverse(self, values: Tensor) -> Tensor:
-        """Map normalized numbers (..., k) -> as measured."""
+        """Map normalized values (..., k) -> measured values."""
         return values * self.std + self.mean
 
 
 class LearnedPolicy(nn.Module, Generic[Config]):
     """Policy that is trained on windows of demonstrations and acts in slots.
 
-    Actions in an episode depend on that episode alone, not on other slots or earlier episodes. On a
-    CPU, slots are evaluated one by one, so that not even rounding differs, unless ``together`` is
-    set.
+    Actions in an episode depend on that episode alone, not on other slots or earlier episodes.
+    Unless ``together`` is set, slots are evaluated one by one on a CPU, so that not even rounding
+    differs.
 
     Args:
         config: The configuration.
@@ -104,7 +104,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         self.normalize_state = Normalizer(spec.statistics["state"])
         self._memories: dict[int, Any] = {}
         self._begun: dict[int, int] = {}
-        """Control step of the first observation of each slot: an episode may be handed over."""
+        """Control step of the first observation of each slot; over 0 after a handover."""
 
     @property
     def observation(self) -> ObservationOptions:
@@ -113,7 +113,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
     @property
     def required_cameras(self) -> tuple[str, ...]:
-        """Return the cameras that it needs to act."""
+        """Return the cameras required to act."""
         return self.config.cameras
 
     @property
@@ -147,8 +147,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """Return the next actions in n episodes.
 
         Args:
-            observations: The latest observation of each (n, 1, ...), or the last T ones
-                (n, T, ...) if training windows end at each step.
+            observations: The latest observation of each episode (n, 1, ...), or the last T ones
+                (n, T, ...) if training windows end at every step.
             memories: The state of each episode.
 
         Returns:
@@ -157,8 +157,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         raise NotImplementedError
 
     def start(self) -> None:
-        """Load published weights to fine-tune. Called once, before a training run that starts from
-        no checkpoint.
+        """Load published weights to fine-tune. Called once, before a training run without an
+        initial checkpoint.
         """
 
     def pretrained(self) -> set[str]:
@@ -169,16 +169,16 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
     @property
     def learning_rate(self) -> float:
-        """Highest learning rate in training."""
+        """Peak learning rate in training."""
         return self.config.learning_rate
 
     @property
     def starts_published(self) -> bool:
-        """``True`` if it starts from published weights of others."""
+        """``True`` if training starts from published weights of others."""
         return getattr(self.config, "weights", None) is not None or bool(self.pretrained())
 
     def write_files(self, folder: Path) -> None:
-        """Write further files of a checkpoint, such as a vocabulary."""
+        """Write additional files of a checkpoint, such as a vocabulary."""
 
     def read_files(self, folder: Path) -> None:
         """Read the files of :meth:`write_files`."""
@@ -186,7 +186,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     # --- shared methods
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """Return the losses of a batch as loaded; see :meth:`loss`."""
+        """Return the losses of a batch that is not normalized yet; see :meth:`loss`."""
         ready = replace(
             batch,
             observations=self._normalized(batch.observations),
@@ -222,11 +222,11 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     def predicted_positions(
         self, observations: Mapping[int, Observation]
     ) -> dict[int, NDArray[np.float32]]:
-        """Return the predicted positions of the first two objects that the next subgoal names, each
-        (2, 3) in meters, in these slots; the state of episodes does not change.
+        """Return the predicted positions (2, 3) of the first two objects of the next subgoal in
+        each of these slots, in meters; the state of episodes does not change.
 
         Raises:
-            ClevrSkillsError: The policy predicts none.
+            ClevrSkillsError: The policy does not predict positions.
         """
         raise ClevrSkillsError(f"{type(self).__name__} predicts no positions")
 
@@ -244,7 +244,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
             yield list(slots)
 
     def _without_gradients(self, method: Callable[..., Any], *args: Any) -> Any:
-        """Call a method without gradients and dropout, on a CPU in one thread."""
+        """Call a method without gradients and dropout; on a CPU, in one thread."""
         if self.training:
             self.eval()
         call = single_threaded(method) if self.device.type == "cpu" else method
@@ -252,7 +252,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
             return call(*args)
 
     def _observations(self, given: Sequence[Observation], first: Sequence[int]) -> Observations:
-        """Return observations of n slots, from a first control step on, as normalized tensors."""
+        """Return normalized observations of n slots; control steps before ``first`` are masked."""
         history = self.observation.history
         images = {}
         for camera in self.config.cameras:

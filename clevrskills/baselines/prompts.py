@@ -1,4 +1,4 @@
-"""Prompts as tokens of words and images, and as tensors.
+"""Tokenization of prompts with text and images.
 
 A prompt such as ``Put {obj:object_0} here`` is the text ``Put``, an image and the text ``here``.
 A tokenizer maps each text to tokens; an image is one token, ``image``.
@@ -28,9 +28,9 @@ class Tokenizer(Protocol):
     """Tokenizer of text; picklable, for worker processes.
 
     Attributes:
-        size: Number of tokens, with the ones below.
-        pad: Token of padding.
-        image: Token of an image.
+        size: Number of token indices, including those below.
+        pad: Padding token.
+        image: Image token.
     """
 
     @property
@@ -49,7 +49,7 @@ class WordTokenizer:
     """Tokenizer of words and punctuation marks by hash, without a vocabulary.
 
     Attributes:
-        size: Number of tokens.
+        size: Number of token indices.
     """
 
     size: int = 4096
@@ -70,14 +70,14 @@ class ByteTokenizer:
     image = 1
 
     def encode(self, text: str) -> list[int]:
-        """Return the bytes as tokens from 2 on."""
+        """Return the bytes of a text as tokens, offset by 2."""
         return [2 + byte for byte in text.encode()]
 
 
 def pieces(prompt: PromptInput) -> list[str | np.ndarray]:
-    """Return the texts and images (H, W, 3) of a prompt in order; a prompt in words is one text.
+    """Return the texts and images (H, W, 3) of a prompt in order; a text-only prompt is one text.
 
-    A placeholder without an image stays text.
+    A placeholder without an image remains text.
     """
     parts = [part for part in _PLACEHOLDER.split(prompt.text) if part]
     return [prompt.images.get(part, part) for part in parts]
@@ -89,7 +89,7 @@ class EncodedPrompt:
 
     tokens: tuple[int, ...]
     images: Tensor  # the images in order, (k, 3, S, S) uint8
-    image: int  # token of an image
+    image: int  # image token
 
 
 def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPrompt:
@@ -112,7 +112,7 @@ def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPr
             tokens.append(tokenizer.image)
             images.append(piece)
     if not tokens:
-        raise ClevrSkillsError("an empty prompt")
+        raise ClevrSkillsError("the prompt is empty")
     return EncodedPrompt(tuple(tokens), stack_images(images, size_px), tokenizer.image)
 
 
@@ -123,7 +123,7 @@ def stack_images(images: Iterable[np.ndarray], size_px: int) -> Tensor:
 
 
 def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:
-    """Return prompts as a batch, padded at the end."""
+    """Collate prompts into a batch, padded at the end."""
     lengths = np.array([len(prompt.tokens) for prompt in prompts])
     mask = np.arange(lengths.max()) < lengths[:, None]
     read = np.array([token for prompt in prompts for token in prompt.tokens])

@@ -1,8 +1,8 @@
-"""Published weights: where those of a configuration are on this machine, and their names.
+"""Published weights of a configuration: their names, and their locations on this machine.
 
-A configuration names them by entries such as ``language_model``: a name of the Hugging Face Hub,
-with ``@`` and a revision or without, or a folder. A checkpoint holds names only. The folder of a
-training run also remembers where they were found, so that its checkpoints act on that machine.
+An entry such as ``language_model`` is a name on the Hugging Face Hub, optionally with
+``@REVISION``, or a folder. A checkpoint stores names only. The folder of a training run also stores
+the locations, so that its checkpoints can be loaded on the same machine.
 """
 
 import json
@@ -14,26 +14,26 @@ from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.errors import ClevrSkillsError
 
 KEPT = ("language_model", "image_encoder")
-"""Entries whose weights, or whose sizes and vocabulary, a checkpoint needs when it acts."""
+"""Entries needed to run a checkpoint, for their weights or for their sizes and vocabulary."""
 START = "weights"
-"""The entry whose weights are needed at the start of a training only."""
+"""Entry whose weights are needed at the start of training only."""
 PLACES = "places"
-"""Key of their places in the settings of a training run."""
+"""Key of their locations in the settings of a training run."""
 
 
 def place(
     config: PolicyConfig, folder: Path, entries: Sequence[str] = (*KEPT, START)
 ) -> PolicyConfig:
-    """Return a configuration whose published weights are in a folder, in one by the name of each
-    entry. What is not there keeps its name.
+    """Return a configuration with the published weights in ``FOLDER/ENTRY``; entries without such a
+    folder keep their names.
 
     Args:
         config: The configuration.
         folder: The folder.
-        entries: Which of its entries are looked for.
+        entries: Names of the entries to look for.
 
     Raises:
-        ClevrSkillsError: None is there, or one that the configuration does not name.
+        ClevrSkillsError: The folder has no entry, or one that is unset in the configuration.
     """
     known = [entry for entry in entries if hasattr(config, entry)]
     there = [entry for entry in known if (folder / entry).exists()]
@@ -50,23 +50,23 @@ def place(
 
 
 def remembered(config: PolicyConfig, checkpoint: Path) -> PolicyConfig:
-    """Return a checkpoint's configuration with its published weights where its training run found
-    them, if they still are there.
+    """Return the configuration of a checkpoint with the locations of published weights that its
+    training run used, if they still exist.
 
     Args:
-        config: The configuration, of names.
+        config: The configuration, with names.
         checkpoint: Folder of the checkpoint, ``RUN/checkpoints/STEPS``.
     """
     try:
         text = (checkpoint.parent.parent / "training.json").read_text(encoding="utf-8")
         places = json.loads(text).get(PLACES, {})
     except (OSError, ValueError, AttributeError):
-        return config  # it is in no folder of a training run
+        return config  # not in the folder of a training run
     return config.changed({entry: path for entry, path in places.items() if Path(path).exists()})
 
 
 def places(config: PolicyConfig) -> dict[str, str]:
-    """Return the entries of a configuration that are folders or files of this machine, absolute."""
+    """Return the entries of a configuration that are paths on this machine, as absolute paths."""
     return {
         entry: str(Path(value).absolute())
         for entry, value in _named(config).items()
@@ -75,11 +75,11 @@ def places(config: PolicyConfig) -> dict[str, str]:
 
 
 def pinned(config: PolicyConfig, placed: PolicyConfig) -> PolicyConfig:
-    """Return a configuration with the revisions of its published weights, as far as they are known.
+    """Return a configuration with the revisions of its published weights, if they are known.
 
     Args:
-        config: The configuration, of names.
-        placed: The same with the folders in which they are.
+        config: The configuration, with names.
+        placed: The configuration with the locations of the weights.
     """
     changes: dict[str, str] = {}
     for entry, name in _named(config).items():
@@ -93,8 +93,8 @@ def pinned(config: PolicyConfig, placed: PolicyConfig) -> PolicyConfig:
 
 
 def without_places(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration as JSON data in which folders and files of this machine have their
-    last name alone.
+    """Return a configuration as JSON data in which paths on this machine are reduced to their last
+    component.
     """
     named = {
         entry: Path(value).name

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
 KIND = "learned_policies"
-"""Kind of the entry points of policies of other distributions."""
+"""Kind of the entry points of policies from other distributions."""
 POLICIES = {
     "bc": "clevrskills.baselines.policies.bc.policy:BehaviorCloning",
     "act": "clevrskills.baselines.policies.act.policy:ActionChunking",
     "stream_robolm": "clevrskills.baselines.policies.stream_robolm.policy:StreamRoboLM",
     "compact": "clevrskills.baselines.policies.compact.policy:CompactPolicy",
 }
-"""Class of each policy of the package; a policy of one's own is named like that too."""
+"""Class of each policy of the package; your own policies are named in the same form."""
 SEPARATE = ("cliport", "jat", "octo", "robo_flamingo")
 """Policies of the distribution ``clevrskills-policies``."""
 CHECKOUT = Path(__file__).parents[2] / "policies"
-"""Folder of that distribution in a checkout, where it need not be installed."""
+"""Folder of that distribution in a checkout, where it is found without installation."""
 
 
 def policies() -> dict[str, str]:
@@ -61,7 +61,7 @@ def policy_type(name: str) -> type[LearnedPolicy]:
     if not colon:
         raise UnknownNameError("policy", name, (*known, "module:Class"))
     if ":" in name and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # a policy of one's own may be there
+        sys.path.insert(0, os.getcwd())  # for policies in the working directory
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -74,7 +74,9 @@ def policy_type(name: str) -> type[LearnedPolicy]:
         raise ClevrSkillsError(f"policy {name}: {module_name} has no {attribute}")
     found = getattr(module, attribute)
     if not (isinstance(found, type) and issubclass(found, LearnedPolicy)):
-        raise ClevrSkillsError(f"policy {name} cannot be trained: it is no class of LearnedPolicy")
+        raise ClevrSkillsError(
+            f"policy {name} cannot be trained: it is not a subclass of LearnedPolicy"
+        )
     return found
 
 
@@ -91,7 +93,7 @@ def configuration(name: str, variant: str, changes: Mapping[str, Any]) -> Policy
 
 
 def build(name: str, config: PolicyConfig, spec: PolicySpec, seed: int = 0) -> LearnedPolicy:
-    """Return a policy with weights drawn from a seed, but for those that it loads from elsewhere.
+    """Return a policy with random weights from a seed, except those that it loads from elsewhere.
 
     Raises:
         ClevrSkillsError: There is no such policy, or it cannot be built.

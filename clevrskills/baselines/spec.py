@@ -13,7 +13,7 @@ from clevrskills.sim.robots.delta_action import ACTION_SPEC
 __all__ = ["PolicyConfig"]
 
 Statistics = Mapping[str, Mapping[str, list[float]]]
-"""``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others of the entries of ``state`` and
+"""Statistics (``mean std min max q01 q99`` and others) of each entry of ``state`` and
 ``action``."""
 
 
@@ -21,25 +21,25 @@ Statistics = Mapping[str, Mapping[str, list[float]]]
 class PolicyConfig:
     """Configuration of a policy: numbers, strings and tuples of them, stored as JSON.
 
-    Each policy has a subclass with further entries and other defaults.
+    Each policy has a subclass with more entries and other defaults.
 
     Attributes:
         cameras: Cameras of the policy.
-        image_size: Width and height of images in pixels, also of those of prompts.
+        image_size: Width and height of camera and prompt images, in pixels.
         proprioception: Whether the policy gets proprioception; else ``state`` is (B, T, 0).
-        steps: Observations of a training window, T.
-        starts_every: ``None``: a window ends at each control step, and the policy acts on the last
+        steps: Observations in a training window, T.
+        starts_every: ``None``: a window ends at every control step, and the policy acts on the last
             T observations; before the start of an episode the first observation is repeated. A
-            number: windows start at this distance, and the policy acts on one observation at a
-            time, T = 1, with a state of its own; after the end the last observation is repeated.
+            number n: a window starts every n control steps, and the policy acts on one observation
+            at a time (T = 1) with its own state; after the end the last observation is repeated.
         horizon: Actions predicted at each step, H.
-        learning_rate: Highest learning rate.
-        batch_size: Windows of a batch of one process.
+        learning_rate: Peak learning rate.
+        batch_size: Batch size per process, in windows.
         weight_decay: Weight decay.
-        warm_up_steps: Steps in which the learning rate rises.
+        warm_up_steps: Optimizer steps of linear learning rate warm-up.
         max_gradient_norm: Norm to which gradients are clipped.
-        final_rate: Learning rate at the end, as a share of the highest.
-        part_rates: Factors of the learning rate, by prefix of parameter names; the longest matching
+        final_rate: Final learning rate, as a fraction of the peak.
+        part_rates: Factors of the learning rate by prefix of parameter names; the longest matching
             prefix counts.
     """
 
@@ -57,7 +57,7 @@ class PolicyConfig:
     final_rate: float = 0.1
     part_rates: tuple[tuple[str, float], ...] = ()
     remembers: ClassVar[bool] = False
-    """True if the policy acts on one observation at a time with a state of its own."""
+    """Whether the policy acts on one observation at a time with its own state."""
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):
@@ -71,7 +71,9 @@ class PolicyConfig:
             norm = self.max_gradient_norm
             raise ClevrSkillsError(f"max_gradient_norm must be over 0, not {norm}")
         if self.remembers and self.starts_every is None:
-            raise ClevrSkillsError("it sees one step at a time: starts_every must be a number")
+            raise ClevrSkillsError(
+                "the policy acts on one step at a time: starts_every must be a number"
+            )
         if self.starts_every is not None and self.starts_every > self.steps:
             raise ClevrSkillsError(
                 f"starts_every must be at most steps, {self.steps}, not {self.starts_every}"
@@ -81,19 +83,19 @@ class PolicyConfig:
                 raise ClevrSkillsError(f"part_rates must be pairs [PART, FACTOR], not {part!r}")
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Return the same with other values, given as JSON data.
+        """Return a copy with some values replaced, given as JSON data.
 
         Raises:
-            ClevrSkillsError: There is no such entry, or its value is of another kind.
+            ClevrSkillsError: An entry does not exist, or its value has the wrong type.
         """
         return self.from_json({f.name: getattr(self, f.name) for f in fields(self)} | dict(changes))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what ``dataclasses.asdict`` wrote as JSON.
+        """Return a configuration from the JSON data of ``dataclasses.asdict``.
 
         Raises:
-            ClevrSkillsError: There is no such entry, or its value is of another kind.
+            ClevrSkillsError: An entry does not exist, or its value has the wrong type.
         """
         kinds = get_type_hints(cls)
         known = [f.name for f in fields(cls)]
@@ -108,7 +110,7 @@ class PolicySpec:
     """Observations and actions of a policy, from its training data; part of its checkpoint."""
 
     observation: ObservationOptions
-    # measurements that make up ``state``, in order, with the size of each
+    # sizes of the measurements concatenated in ``state``, in order
     state_parts: Mapping[str, int]
     statistics: Statistics  # for the normalization of states and actions
     # specification of actions
@@ -121,7 +123,7 @@ class PolicySpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what ``dataclasses.asdict`` wrote as JSON."""
+        """Return a spec from the JSON data of ``dataclasses.asdict``."""
         options = {name: _tuples(value) for name, value in data["observation"].items()}
         return cls(
             ObservationOptions(**options), data["state_parts"], data["statistics"], data["action"]
@@ -133,7 +135,7 @@ def _is_rate(value: Any) -> bool:
 
 
 def _of_kind(name: str, value: Any, kind: Any) -> Any:
-    """Return a value of JSON data as one of a kind, e.g. ``int | None`` or ``tuple[str, ...]``."""
+    """Return a JSON value converted to a type, e.g. ``int | None`` or ``tuple[str, ...]``."""
     value = _tuples(value)
     union = isinstance(kind, UnionType)
     kinds = [get_origin(k) or k for k in (get_args(kind) if union else (kind,))]

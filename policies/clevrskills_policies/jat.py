@@ -69,11 +69,13 @@ class JATConfig(PolicyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.cameras) != 1:
-            raise ClevrSkillsError(f"JAT sees one camera, not {len(self.cameras)}")
+            raise ClevrSkillsError(f"JAT uses one camera, not {len(self.cameras)}")
         if self.proprioception:
-            raise ClevrSkillsError("JAT is not told the robot's own state: no proprioception")
+            raise ClevrSkillsError("JAT takes no proprioception")
         if self.horizon != 1 or self.starts_every is None:
-            raise ClevrSkillsError("JAT says one action at a time: horizon 1, and starts_every")
+            raise ClevrSkillsError(
+                "JAT predicts one action at a time: set horizon=1 and starts_every"
+            )
         if self.layers % 2:
             raise ClevrSkillsError(f"layers must be an even number, not {self.layers}")
 
@@ -305,10 +307,11 @@ def load_published(policy: JAT, name: str) -> None:
         if published is not None and ours == _PLACES:
             published = published[: len(tensor)]
         if published is None or published.shape != tensor.shape:
-            problem = "is missing" if published is None else f"is {tuple(published.shape)}"
+            problem = "is missing"
+            if published is not None:
+                problem = f"is {tuple(published.shape)}, not {tuple(tensor.shape)}"
             raise ClevrSkillsError(
-                f"the weights of {name} do not fit this configuration: {_published(ours)} "
-                f"{problem}, not {tuple(tensor.shape)}"
+                f"the weights of {name} do not fit this configuration: {_published(ours)} {problem}"
             )
         weights[ours] = published
     policy.load_state_dict(weights)

@@ -65,5 +65,5 @@ def test_prompts_side_by_side() -> None:
 
 
 def test_an_empty_prompt() -> None:
-    with pytest.raises(ClevrSkillsError, match="an empty prompt"):
+    with pytest.raises(ClevrSkillsError, match="the prompt is empty"):
         encode(PromptInput("", {}), WordTokenizer(), 8)

@@ -1,13 +1,13 @@
-"""Packed demonstrations: decoded once, scaled, in memory maps that processes and runs share.
+"""Packed demonstrations: decoded and scaled once, in memory maps shared by processes and runs.
 
 ::
 
-    FOLDER/<digest>/index.jsonl        a line for each demonstration that is there
+    FOLDER/<digest>/index.jsonl        a line for each packed demonstration
     FOLDER/<digest>/<camera>.u8        (N, 3, S, S), a row for each step of all demonstrations
     FOLDER/<digest>/state.f32          (N, P), actions.f32 (N, 7), failed.u8 (N,)
-    FOLDER/<digest>/prompts.u8         the images of the prompts, (M, 3, S, S)
+    FOLDER/<digest>/prompts.u8         prompt images, (M, 3, S, S)
 
-The digest is that of the demonstrations, the cameras and the size, so other data never meet.
+The digest covers demonstrations, cameras and image size, so different data never share a folder.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ _FORMS = ("multimodal", "language")
 
 @dataclass(frozen=True)
 class PackedPrompt:
-    """Line of the index: the prompt of a demonstration that is packed."""
+    """Line of the index: the prompt of a packed demonstration."""
 
-    number: int  # which demonstration of its source
-    texts: Mapping[str, str]  # by form, multimodal or language, as far as the source has it
+    number: int  # index of the demonstration in its source
+    texts: Mapping[str, str]  # by form, multimodal or language, if the source has it
     keys: Sequence[str]  # placeholders of its images
-    first: int  # row of the first of them
+    first: int  # row of the first image
 
 
 class PackedSource(WindowReader[EpisodeTable]):
-    """Demonstrations of a source, packed; equal to the source, but for images, which are scaled.
+    """Packed demonstrations of a source; equal to the source except for scaled images.
 
     Args:
         source: The source.
         cameras: Names of cameras.
         size_px: Width and height of the images.
-        folder: Where packed demonstrations are.
+        folder: Folder of all packed demonstrations.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: The folder cannot be written.
     """
 
     def __init__(
@@ -90,18 +90,18 @@ class PackedSource(WindowReader[EpisodeTable]):
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def levels(self) -> Mapping[str, str]:
-        """Return the level of each task that there are demonstrations of."""
+        """Return the level of each task with demonstrations."""
         return self._source.levels()
 
     def pack(self, numbers: Iterable[int], workers: int) -> None:
-        """Pack demonstrations that are not packed yet; others that want the same wait.
+        """Pack demonstrations that are not packed yet; other processes wait for a lock.
 
         Args:
-            numbers: Which of them.
+            numbers: Indices of the demonstrations.
             workers: Number of processes.
 
         Raises:
-            ClevrSkillsError: A file is damaged, or the disk is full; what was packed stays.
+            ClevrSkillsError: A file is damaged or the disk is full; finished ones are kept.
         """
         with storage_errors(self.folder), (self.folder / LOCK_FILE).open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -128,11 +128,11 @@ class PackedSource(WindowReader[EpisodeTable]):
         """Return the prompt of a demonstration; its images are scaled, (S, S, 3).
 
         Raises:
-            ClevrSkillsError: The source has none of this form.
+            ClevrSkillsError: The source has no prompt of this form.
         """
         packed = self.prompts[number]
         if form not in packed.texts:
-            return self._source.prompt(number, form)  # which says why not
+            return self._source.prompt(number, form)  # raises the error
         if form == "language":
             return PromptInput(packed.texts[form], {})
         images = self.map(PROMPTS_FILE)[packed.first : packed.first + len(packed.keys)]
@@ -142,17 +142,17 @@ class PackedSource(WindowReader[EpisodeTable]):
     def windows(
         self, numbers: np.ndarray, first: np.ndarray, steps: int, horizon: int
     ) -> tuple[Window, dict[str, Tensor]]:
-        """Return many windows at once, as :meth:`window` and :meth:`frames` read them one by one.
+        """Return a batch of windows, equal to single ones of :meth:`window` and :meth:`frames`.
 
         Args:
-            numbers: Which episodes, (B,).
+            numbers: Indices of the episodes, (B,).
             first: First step of each window, (B,); may be negative.
-            steps: Number of their steps, T.
+            steps: Number of steps, T.
             horizon: Number of actions at each step, H.
 
         Returns:
-            The windows, each array with a dimension B before the others, and their frames by
-            camera, (B, T, 3, S, S) uint8.
+            The windows, with a leading dimension B, and their frames by camera,
+            (B, T, 3, S, S) uint8.
         """
         start = self.starts[numbers]
         last = self.starts[numbers + 1] - start - 1
@@ -161,7 +161,7 @@ class PackedSource(WindowReader[EpisodeTable]):
         return window, {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
 
     def map(self, name: str, mode: Literal["r", "r+"] = "r") -> np.ndarray:
-        """Return one of the arrays, opened once in each process."""
+        """Return an array, opened once in each process."""
         self._own_files()
         key = name, mode
         if key not in self._maps:
@@ -171,7 +171,7 @@ class PackedSource(WindowReader[EpisodeTable]):
                 count = path.stat().st_size // int(np.prod(self._image))
                 shapes[name] = count, *self._image
             shape = shapes[name]
-            # plain arrays: indexing a numpy.memmap makes an object each time
+            # plain arrays: indexing a numpy.memmap creates an object each time
             self._maps[key] = (
                 np.asarray(np.memmap(path, _dtype(name), mode, shape=shape))
                 if np.prod(shape)
@@ -214,7 +214,7 @@ Packed = tuple[Mapping[str, str], Sequence[str], np.ndarray]
 
 
 class Packer:
-    """Packer of demonstrations, in a process of its own; returns their prompts."""
+    """Worker that packs demonstrations, in its own process, and returns their prompts."""
 
     def __init__(self, packed: PackedSource) -> None:
         torch.set_num_threads(1)
@@ -239,7 +239,7 @@ class Packer:
 
 
 class _Packing(JobQueue[int, Packed]):
-    """The demonstrations that are to be packed."""
+    """Queue of the demonstrations to pack."""
 
     def __init__(self, packed: PackedSource, numbers: Sequence[int], display: Display) -> None:
         super().__init__(numbers)
@@ -253,7 +253,7 @@ class _Packing(JobQueue[int, Packed]):
         size = images[:1].nbytes or 1
         with storage_errors(self._path), self._path.open("ab") as file:
             first = file.tell() // size
-            file.truncate(first * size)  # a part of an image may be left
+            file.truncate(first * size)  # drop a partly written image
             file.write(images.tobytes())
         line = PackedPrompt(job, texts, keys, first)
         self._journal.append(to_json(asdict(line)))
@@ -269,7 +269,7 @@ class _Packing(JobQueue[int, Packed]):
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """Return the type of the entries of an array, by the ending of its file."""
+    """Return the data type of an array from the extension of its file."""
     return np.dtype(_TYPES[name.rpartition(".")[2]])
 
 

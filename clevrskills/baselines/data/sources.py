@@ -1,7 +1,7 @@
 """Demonstration sources: datasets of this package, and LeRobot exports (v3.0) of them.
 
-LeRobot exports are read without ``lerobot``. They have prompts in words only, and no frame of the
-last state.
+LeRobot exports are read without ``lerobot``. They have text prompts only, and no frame of the final
+state.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.jobs.files import StoredFile, to_json
 
 STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
-"""Parts of the proprioception that make up a state vector, in this order."""
+"""Parts of the proprioception concatenated in a state vector, in this order."""
 LEROBOT_FILE = "meta/info.json"
 _VERSIONS = ("v3.0",)
 _COLUMNS = ("observation.state", "action", "label.failed")
@@ -40,39 +40,39 @@ _VIDEO = ("chunk_index", "file_index", "from_timestamp")
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One episode of a source."""
+    """Episode of a source."""
 
-    id: str  # its name, e.g. `sort/train_00000007`
+    id: str  # name, e.g. `sort/train_00000007`
     task: str
     split: str  # `train` or `test`
-    steps: int  # number of its control steps
-    content: str  # tells its files from others of the same name
+    steps: int  # number of control steps
+    content: str  # digest that distinguishes its files from others of the same name
 
     @classmethod
     def of(cls, name: str, steps: int, content: str) -> Self:
-        """Return the episode of a name."""
+        """Return a demonstration by the name of its episode."""
         parsed = RecordedName.parse(name)
         return cls(name, parsed.task, parsed.split, steps, content)
 
 
 class DatasetSource(DatasetReader):
-    """A dataset of this package.
+    """Dataset of this package.
 
     Args:
-        root: Its folder.
+        root: Folder of the dataset.
         cameras: Names of cameras.
 
     Attributes:
         root: The folder.
-        demonstrations: Its episodes.
-        state_parts: Measurements that make up the state, with the size of each.
-        size_px: Width and height of the frames; ``None``: each camera's own.
-        look: How they look.
+        demonstrations: Episodes of the dataset.
+        state_parts: Sizes of the measurements concatenated in the state.
+        size_px: Width and height of the frames; ``None``: cameras differ.
+        look: Look of the frames.
         robot: Key of the robot.
-        standard: Size of the standard dataset that they are of; ``None``: of none.
+        standard: Size of the standard dataset that they belong to; ``None``: none.
 
     Raises:
-        ClevrSkillsError: It is none, empty, damaged, or was not filmed by these cameras.
+        ClevrSkillsError: The folder is not a dataset, is empty or damaged, or lacks a camera.
     """
 
     def __init__(self, root: Path, cameras: Sequence[str]) -> None:
@@ -96,12 +96,12 @@ class DatasetSource(DatasetReader):
         ]
 
     def levels(self) -> Mapping[str, str]:
-        """Return the level of each task that there are demonstrations of."""
+        """Return the level of each task with demonstrations."""
         first = {d.task: path for d, path in zip(self.demonstrations, self.paths, strict=True)}
         return {task: str(Episode(path).info["level"]) for task, path in first.items()}
 
     def prompt(self, number: int, form: str) -> PromptInput:
-        """Return the prompt of a demonstration, ``multimodal`` or in words (``language``)."""
+        """Return the prompt of a demonstration, ``multimodal`` or text only (``language``)."""
         episode = Episode(self.paths[number])
         if form == "language":
             return PromptInput(task_sentences(episode)[0], {})
@@ -109,15 +109,14 @@ class DatasetSource(DatasetReader):
 
 
 class LeRobotSource(WindowReader[EpisodeTable]):
-    """A folder that ``clevrskills export --to lerobot`` wrote; see :class:`DatasetSource`.
+    """Export written by ``clevrskills export --to lerobot``; see :class:`DatasetSource`.
 
     Args:
         root: The folder.
         cameras: Names of cameras.
 
     Raises:
-        ClevrSkillsError: It was written by something else, is damaged, or was not filmed by these
-            cameras.
+        ClevrSkillsError: The folder is not such an export, is empty or damaged, or lacks a camera.
     """
 
     def __init__(self, root: Path, cameras: Sequence[str]) -> None:
@@ -129,7 +128,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             if isinstance(error, ClevrSkillsError):
                 raise
-            raise DatasetError(f"{root} is no export of this package: {error!r}") from error
+            raise DatasetError(f"{root} is not an export of clevrskills: {error!r}") from error
 
     def _open(self, info: Mapping[str, Any]) -> None:
         version, features = info["codebase_version"], info["features"]
@@ -159,18 +158,18 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         ]
 
     def levels(self) -> Mapping[str, str]:
-        """Return the level of each task that there are demonstrations of."""
+        """Return the level of each task with demonstrations."""
         known = all_levels(load_suite())
         return {d.task: known.get(d.task, "") for d in self.demonstrations}
 
     def prompt(self, number: int, form: str) -> PromptInput:
-        """Return the prompt of a demonstration, in words.
+        """Return the text prompt of a demonstration.
 
         Raises:
-            ClevrSkillsError: It was asked for with images.
+            ClevrSkillsError: A prompt with images is requested.
         """
         if form != "language":
-            raise ClevrSkillsError(f"{self.root}: a LeRobot export has prompts in words only")
+            raise ClevrSkillsError(f"{self.root}: a LeRobot export has text prompts only")
         return PromptInput(self._rows[number]["tasks"][0], {})
 
     def read_table(self, number: int) -> EpisodeTable:
@@ -203,7 +202,7 @@ def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSo
     """Open a dataset, or a LeRobot export of one.
 
     Raises:
-        ClevrSkillsError: It is neither, damaged, empty, or was not filmed by these cameras.
+        ClevrSkillsError: The folder is neither, is empty or damaged, or lacks a camera.
     """
     root = root.absolute()
     if (root / DATASET_FILE).is_file():
@@ -221,7 +220,7 @@ def _content(episode: Episode, line: Attempt | None) -> str:
 
 
 def _sizes(files: Iterable[StoredFile]) -> str:
-    """Tell files from others by their names and sizes."""
+    """Return a digest of the names and sizes of files."""
     return _digest([(file.path.name, file.size) for file in files])
 
 
@@ -230,25 +229,25 @@ def _digest(files: Any) -> str:
 
 
 def check_learnable(episodes: Iterable[Demonstration | Episode]) -> None:
-    """Check that no episode is one that is evaluated on.
+    """Check that no episode is frozen, as frozen episodes are for evaluation only.
 
     Raises:
-        ClevrSkillsError: One is.
+        ClevrSkillsError: An episode is frozen.
     """
     for episode in episodes:
         if RecordedName.parse(episode.id).seed >= FROZEN.start:
             raise ClevrSkillsError(
-                f"{episode.id} is of --frozen episodes, which are evaluated on, not learned from"
+                f"{episode.id} is of frozen episodes, which are for evaluation only"
             )
 
 
 def _common(sizes: set[int]) -> int | None:
-    """Return the one size that all frames have, if they do."""
+    """Return the size shared by all frames; ``None``: sizes differ."""
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def _parts(names: Sequence[str]) -> dict[str, int]:
-    """Return the measurements in the state and their sizes, from the names of its entries."""
+    """Return the sizes of the measurements in a state, from the names of its entries."""
     parts: dict[str, int] = {}
     for name in names:
         head = "qpos" if name.startswith("joint_") else name

@@ -1,4 +1,4 @@
-"""Track of a training run: what it was given to learn from, so that like is compared with like."""
+"""Track of a training run: its training data, so that comparisons of policies are fair."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from clevrskills.baselines.data.windows import Source
 class Track:
     """Training data of a policy, including those of the checkpoint that it started from."""
 
-    # size of the standard dataset that all demonstrations are of; ``None``: there are others
+    # size of the standard dataset that contains all demonstrations; ``None``: there is none
     standard: int | None
-    # how many there are; those that a checkpoint has learned from before, and that are learned from
-    # again, count twice
+    # number of demonstrations; those that an initial checkpoint was trained on, too, count twice
     demonstrations: int
-    pretrained: bool  # whether weights that others have published are in it
+    pretrained: bool  # whether training started from published weights of others
 
     def __str__(self) -> str:
         own = f"open ({self.demonstrations} demonstrations)"
@@ -26,7 +25,7 @@ class Track:
         return f"{name}, pretrained" if self.pretrained else name
 
     def after(self, before: Track) -> Track:
-        """Return the track of a training run that goes on from a checkpoint of another."""
+        """Return the track of a training run that starts from a checkpoint with another track."""
         both = None not in (self.standard, before.standard)
         return Track(
             max(self.standard or 0, before.standard or 0) if both else None,
@@ -36,18 +35,18 @@ class Track:
 
     @classmethod
     def of(cls, provenance: Mapping[str, Any]) -> Track | None:
-        """Return the track of a checkpoint; ``None``: it states none."""
+        """Return the track of a checkpoint; ``None``: unknown."""
         data = provenance.get("track")
         return None if data is None else cls(**data)
 
 
 def track_of(sources: Sequence[Source], demonstrations: int, pretrained: bool) -> Track:
-    """Return the track of a training run that starts from nothing.
+    """Return the track of a training run without an initial checkpoint.
 
     Args:
-        sources: Where its demonstrations are.
-        demonstrations: How many of them are learned from.
-        pretrained: Whether it starts from weights that others have published.
+        sources: Sources of its demonstrations.
+        demonstrations: Number of demonstrations that it is trained on.
+        pretrained: Whether it starts from published weights of others.
     """
     sizes = [source.standard for source in sources]
     known = [size for size in sizes if size is not None]

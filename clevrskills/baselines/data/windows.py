@@ -1,11 +1,11 @@
-"""Windows of demonstrations for training, in batches, in an order that a seed decides.
+"""Windows of demonstrations for training, in batches and in a seeded random order.
 
 ::
 
     from torch.utils.data import DataLoader
     sources = [open_source(Path("demos"), config.cameras)]
-    windows = Windows(sources, config, Selection(), tokenizer)
-    order = Order(windows, seed=0)
+    windows = Windows(sources, config, DemonstrationFilter(), tokenizer)
+    order = SampleOrder(windows, seed=0)
     DataLoader(windows, batch_size=None, sampler=Batches(order, 32), num_workers=2)
 """
 
@@ -36,26 +36,26 @@ from clevrskills.jobs.files import to_json
 
 Source = DatasetSource | LeRobotSource | PackedSource
 """Demonstrations in a folder, read in windows."""
-_PROMPTS = 256  # kept by each process at least
-_MEASURED = 2000  # demonstrations, at most, that statistics are taken of
+_PROMPTS = 256  # minimum number cached by each process
+_MEASURED = 2000  # maximum number of demonstrations for statistics
 
 
 @dataclass(frozen=True)
 class DemonstrationFilter:
-    """Filter of demonstrations to train on; an empty one fits everything."""
+    """Filter of demonstrations to train on; empty ``tasks`` or ``levels`` match all."""
 
     tasks: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     splits: tuple[str, ...] = ("train",)
-    # `multimodal`, or `language`, which leaves out the tasks that are left out there in evaluations
+    # `multimodal`, or `language`, which leaves out the same tasks as evaluations with text prompts
     prompt: str = "multimodal"
 
     def choose(self, sources: Sequence[Source]) -> list[tuple[int, int]]:
-        """Return the source and number of each demonstration that fits.
+        """Return the indices of source and demonstration of each match.
 
         Raises:
-            UnknownNameError: There is nothing of that task or level.
-            ClevrSkillsError: Nothing fits, or all are of splits that are held out.
+            UnknownNameError: There is no demonstration of a task or level.
+            ClevrSkillsError: Nothing matches, all splits are held out, or an episode is frozen.
         """
         levels = {task: level for source in sources for task, level in source.levels().items()}
         every = [(k, n, d) for k, s in enumerate(sources) for n, d in enumerate(s.demonstrations)]
@@ -91,7 +91,7 @@ def make_spec(
     """Return the spec of a policy trained on demonstrations: its observations and actions.
 
     Raises:
-        ClevrSkillsError: The sources differ, or nothing in them matches.
+        ClevrSkillsError: The sources differ, or nothing matches.
     """
     first = sources[0]
     for name in ("state_parts", "size_px", "look", "robot"):
@@ -114,7 +114,7 @@ def make_spec(
 
 
 def files_of(sources: Sequence[Source], selection: DemonstrationFilter) -> str:
-    """Return an identifier of the files of demonstrations, by names and lengths."""
+    """Return an identifier of demonstration files by name, size and, where recorded, hash."""
     chosen = selection.choose(sources)
     contents = [sources[source].demonstrations[number].content for source, number in chosen]
     about = [[source.look, source.size_px] for source in sources]
@@ -122,7 +122,7 @@ def files_of(sources: Sequence[Source], selection: DemonstrationFilter) -> str:
 
 
 def fingerprint(sources: Sequence[Source], selection: DemonstrationFilter) -> str:
-    """Return an identifier of demonstrations, independent of their place."""
+    """Return an identifier of demonstrations, independent of their location."""
     chosen = selection.choose(sources)
     demonstrations = [sources[source].demonstrations[number] for source, number in chosen]
     text = "\n".join(f"{d.id} {d.steps}" for d in demonstrations)
@@ -136,10 +136,10 @@ def packed(
     folder: Path,
     workers: int,
 ) -> list[PackedSource]:
-    """Return the same sources with all that is selected of them packed in a folder.
+    """Return the sources with the selected demonstrations packed in a folder.
 
     Raises:
-        ClevrSkillsError: Nothing is selected, a file is damaged, or the disk is full.
+        ClevrSkillsError: Nothing matches, a file is damaged, or the disk is full.
     """
     chosen, made = selection.choose(sources), []
     for number, source in enumerate(sources):
@@ -164,25 +164,25 @@ def _statistics(
 
 
 class Windows(Dataset[Batch]):
-    """Windows of the steps of demonstrations; see :class:`~clevrskills.baselines.spec.PolicyConfig`
-    for where they are. Some of them are read as one batch: ``windows[[3, 1, 4]]``.
+    """Windows of control steps of demonstrations, at the positions that
+    :class:`~clevrskills.baselines.spec.PolicyConfig` defines. ``windows[[3, 1, 4]]`` is a batch.
 
     Can be pickled and forked.
 
     Args:
-        sources: Where the demonstrations are.
-        config: Of the policy: size of images, length and distance of windows.
-        selection: Which demonstrations.
-        tokenizer: Reads prompts.
-        cache_bytes: Images of whole demonstrations and of their prompts, scaled, are kept in
-            memory once they were read, until they fill it.
+        sources: Sources of the demonstrations.
+        config: Configuration of the policy: image size, length and distance of windows.
+        selection: Filter of the demonstrations.
+        tokenizer: Tokenizer of prompts.
+        cache_bytes: Memory for scaled images of whole demonstrations and of their prompts, filled
+            as they are read.
 
     Attributes:
         tasks: Task of each demonstration.
         counts: Number of windows of each demonstration.
 
     Raises:
-        ClevrSkillsError: Nothing fits.
+        ClevrSkillsError: Nothing matches.
     """
 
     def __init__(
@@ -210,8 +210,8 @@ class Windows(Dataset[Batch]):
         return int(self._stops[-1])
 
     def __getitem__(self, indices: Sequence[int]) -> Batch:
-        """Read a batch of windows, those of packed demonstrations all at once; numbers count on
-        beyond the last one, see :class:`Batches`.
+        """Read a batch of windows, from packed demonstrations all at once. Indices are taken
+        modulo the number of windows, see :class:`Batches`.
         """
         places, first = self._places(np.asarray(indices) % len(self))
         chosen, size = self._numbers[places], (self._config.steps, self._config.horizon)
@@ -252,7 +252,7 @@ class Windows(Dataset[Batch]):
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return each window's demonstration (B,) and first step (B,)."""
+        """Return the demonstration (B,) and first step (B,) of each window."""
         places = np.searchsorted(self._stops, indices, side="right")
         within = indices - self._stops[places] + self.counts[places]
         if self._config.starts_every is None:
@@ -263,7 +263,7 @@ class Windows(Dataset[Batch]):
         return {**self.__dict__, "_frames": {}, "_prompts": {}, "_kept_bytes": 0}
 
     def _images(self, source: int, number: int, steps: np.ndarray) -> dict[str, Tensor]:
-        """Return frames of a demonstration, scaled, (len(steps), 3, S, S) uint8 by camera."""
+        """Return scaled frames of a demonstration by camera, (len(steps), 3, S, S) uint8."""
         kept = self._frames.get((source, number))
         if kept is None and self._kept_bytes < self._cache_bytes:
             every = np.arange(self._sources[source].demonstrations[number].steps)
@@ -289,16 +289,16 @@ class Windows(Dataset[Batch]):
 
 
 class SampleOrder:
-    """An endless order of windows, in rounds.
+    """Endless random order of windows, in rounds.
 
-    A round has as many windows as there are, each task as often as its weight says, and differs
-    from all others. It follows from the seed and its number alone.
+    A round has as many windows as there are, with each task sampled in proportion to its weight.
+    Rounds differ; each is a function of the seed and its number alone.
 
     Args:
         windows: The windows.
-        weights: How often the windows of a task are drawn, beside other tasks; those not named
-            have weight 1. ``None``: all windows alike.
-        seed: What decides the order.
+        weights: Sampling weights of tasks, 1 for tasks not named. ``None``: all windows are sampled
+            equally often.
+        seed: Seed of the order.
 
     Raises:
         ClevrSkillsError: There is no such task, or a weight is not allowed.
@@ -337,23 +337,23 @@ class SampleOrder:
 
 
 def _draw(windows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return windows in random order, each as often as any other or once more."""
+    """Return ``count`` windows in random order; their frequencies differ by at most 1."""
     passes = [generator.permutation(windows) for _ in range(-(-count // len(windows)))]
     return np.concatenate([*passes, windows[:0]])[:count]
 
 
 class Batches:
-    """An endless succession of batches, from any of them on, for one of several processes.
+    """Endless sampler of the batches of one process, starting from any batch.
 
-    A window's number counts on beyond the number of windows, by that number for each batch: what is
-    random about a window follows from it, whichever process loads it.
+    Indices of windows in batch k are offset by k times the number of windows. An index determines
+    all randomness of its window, whichever process loads it.
 
     Args:
         order: The order of the windows.
-        size: Windows in a batch of one process.
+        size: Batch size per process, in windows.
         first: Number of the first batch.
-        rank: Which of the processes this is.
-        processes: How many there are; they share the order.
+        rank: Index of this process.
+        processes: Number of processes, which share the order.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Learned policies, a folder each, and the parts that several of them share."""
+"""Learned policies, one folder each, and parts shared by several of them."""

@@ -45,15 +45,13 @@ def transformer_layer(
 
 
 def transformer_encoder(layer: dict[str, Any], count: int) -> nn.TransformerEncoder:
-    """Return a transformer encoder of so many layers."""
+    """Return a transformer encoder with ``count`` layers."""
     one = nn.TransformerEncoderLayer(**layer)
     return nn.TransformerEncoder(one, count, enable_nested_tensor=False)
 
 
 def pixel_places(images: Tensor) -> Tensor:
-    """Return coordinates of the pixels of images (..., H, W), right and down, from -1 to 1,
-    (2, H, W).
-    """
+    """Return pixel coordinates (right, down) in [-1, 1] of images (..., H, W) as (2, H, W)."""
     down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
     return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)
 
@@ -64,7 +62,7 @@ def with_places(images: Tensor) -> Tensor:
 
 
 def spatial_softmax(activations: Tensor) -> Tensor:
-    """Return the mean position of each feature (N, K, H, W) and its mean activation, (N, 3 K)
+    """Return mean position and mean activation of each feature map (N, K, H, W) as (N, 3 K)
     (spatial softmax, Finn et al. 2016, arXiv 1509.06113).
     """
     flat = activations.flatten(2)

@@ -1,4 +1,4 @@
-"""Losses of actions that small policies share."""
+"""Action losses shared by policies."""
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ def action_losses(predicted: Tensor, batch: Batch, normalize: Normalizer) -> tup
     """Return the mean squared error of the motion and the cross-entropy of the vacuum.
 
     Args:
-        predicted: Normalized actions (B, T, H, 7), with the logit of the vacuum being on.
+        predicted: Normalized actions (B, T, H, 7), with the logit of the vacuum as last entry.
         batch: Batch with the demonstrated actions.
         normalize: Normalizer of actions.
     """
@@ -27,7 +27,7 @@ def action_losses(predicted: Tensor, batch: Batch, normalize: Normalizer) -> tup
 
 
 def decide_vacuum(predicted: Tensor, normalize: Normalizer) -> Tensor:
-    """Return normalized actions (..., 7) with the vacuum on or off, of actions with its logit."""
+    """Return normalized actions (..., 7) with the vacuum on or off, from actions with its logit."""
     on = torch.where(predicted[..., VACUUM:] > 0, 1.0, -1.0)
     vacuum = normalize(on.expand(predicted.shape))[..., VACUUM:]
     return torch.cat([predicted[..., :VACUUM], vacuum], -1)

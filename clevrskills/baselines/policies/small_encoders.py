@@ -20,7 +20,7 @@ from clevrskills.baselines.spec import PolicyConfig
 
 PROMPT_LENGTH = 128
 """Maximum number of tokens of a prompt; the longest of the benchmark have about 60."""
-_LOOK_STD = 0.5  # initial attention maps that are not uniform
+_LOOK_STD = 0.5  # so that initial attention maps are not uniform
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class SmallEncoderConfig(PolicyConfig):
     horizon: int = 16
     width: int = 256  # width of a token
     heads: int = 8  # attention heads
-    # channels of the convolutional layers, of which the first two halve width and height
+    # channels of the convolutional layers; the first two have stride 2
     channels: tuple[int, ...] = (32, 64, 64)
     places: int = 64  # keypoints of each image
     prompt_layers: int = 2  # transformer layers of the prompt

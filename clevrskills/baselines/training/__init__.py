@@ -1,1 +1,1 @@
-"""Training of learned policies on demonstrations: the loop, its state, DAgger."""
+"""Training of learned policies on demonstrations: training loop, settings, DAgger."""

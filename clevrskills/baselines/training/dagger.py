@@ -1,4 +1,4 @@
-"""``clevrskills dagger``: demonstrations from where a policy gets to, and training on them."""
+"""``clevrskills dagger``: demonstrations from states reached by a policy, and training on them."""
 
 from __future__ import annotations
 
@@ -25,71 +25,72 @@ if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
 
 SEED = 1_000_000
-"""The first seed by default, within the range of DAgger's own."""
+"""Default first seed, within the seed range of DAgger."""
 _OF_TRAINING = ("steps", "set", "seed", "bf16", "cpu", "cache_gb", "cache_dir", "balance")
-"""Options that each training is given."""
+"""Options that are passed to each training run."""
 
 
 @dataclass(kw_only=True)
 class DaggerArgs:
-    """Let a policy act, let the oracle show what to do where it gets to, train on that as well.
+    """Improve a policy with DAgger: roll it out, record oracle demonstrations from the states that
+    it visits, and train on them as well.
 
     A round has two parts, in OUT/round_<k>/demos and OUT/round_<k>/training; the next round starts
     from the latter. Running it again continues.
     """
 
     from_: Path
-    """Checkpoint, or folder of a training, to begin with."""
+    """Checkpoint, or folder of a training run, to start from."""
     data: Repeated[Path]
-    """Demonstrations that it was trained on; may be given several times."""
+    """Folder of demonstrations that it was trained on; may be repeated."""
     out: Path
     """Folder of the rounds."""
     task: Repeated[str] = ()
-    """Tasks to act in; by default all that the policy was trained on."""
+    """Tasks of the rollouts; by default all that the policy was trained on."""
     rounds: int = 1
     """Number of rounds."""
     episodes: int = 20
     """Episodes of each task in a round."""
     steps: int = 2000
-    """Steps of training in a round."""
+    """Optimizer steps in a round."""
     set: Repeated[str] = ()
-    """Entry of the policy's configuration to change, NAME=VALUE, such as `learning_rate=1e-4`."""
+    """Entry of the configuration, NAME=VALUE with a JSON value, e.g. `learning_rate=1e-4`."""
     seed: int = SEED
-    """The first seed of the episodes, and what decides the training."""
+    """First seed of the episodes, and seed of the training."""
     bf16: bool = False
-    """Train in bfloat16 where that is safe."""
+    """Use bfloat16 mixed precision."""
     cpu: bool = False
     """Train on the CPU even if there is a GPU."""
     workers: int = 1
-    """Processes that act."""
+    """Worker processes of rollouts."""
     load_workers: int = 2
-    """Processes that load windows."""
+    """Data loading processes."""
     cache_gb: float = 0.0
-    """Memory in which each of these keeps images, in GB."""
+    """Memory for decoded images in each data loading process, in GB."""
     cache_dir: Path | None = None
-    """Folder in which all images are kept, decoded and scaled, for all rounds and trainings."""
+    """Folder for decoded and scaled images, shared by all rounds and training runs."""
     balance: bool = False
-    """Draw windows of all tasks equally often."""
+    """Sample all tasks equally often."""
     evaluate_episodes: int = 0
-    """Frozen episodes of each task on which the policy is evaluated before and after each round,
-    for a paired comparison; 0: none."""
+    """Frozen episodes of each task for evaluations before and after each round, compared in pairs;
+    0: none."""
     evaluate_split: str = "val"
     """Their split."""
 
 
 def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> int:
-    """Do the rounds.
+    """Run rounds of DAgger.
 
     Args:
-        args: How many, from where.
-        suite: Gives, for the folder of a checkpoint, environments in which its policy and the
-            oracle act; ``None``: ClevrSkills.
+        args: Arguments of the command.
+        suite: Function that returns, for the folder of a checkpoint, a suite in which its policy
+            and the oracle act in turns; ``None``: ClevrSkills.
 
     Returns:
-        Exit code: 0, or that of the part that was stopped.
+        Exit code: 0, or that of the interrupted part.
 
     Raises:
-        ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
+        ClevrSkillsError: An argument is invalid, or a part failed; finished parts are kept.
     """
     require_training()
     check_least(args, rounds=1, episodes=1, steps=1, workers=1, load_workers=0, cache_gb=0)
@@ -126,7 +127,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
 
 
 def _evaluate(args: DaggerArgs, tasks: tuple[str, ...], policy: Path, out: Path) -> int:
-    """Evaluate a checkpoint on frozen episodes; what is there is not done again."""
+    """Evaluate a checkpoint on frozen episodes; existing results are not repeated."""
     request = EvaluateArgs(
         policy=f"checkpoint:{policy.absolute()}",
         tasks=tasks,

@@ -1,10 +1,9 @@
-"""Rollouts of DAgger: a policy acts, and the oracle shows what to do where it gets to.
+"""DAgger rollouts: a policy acts, and the oracle continues from states that it reaches.
 
-The oracle plans a path from rest, so what it does next in a state is not one action but the way it
-goes on from there. So it is not asked for its first action in every state that the policy reached,
-as DAgger has it (Ross et al. 2011), but takes over now and then for a while, as experts do in
-HG-DAgger (Kelly et al. 2019). What the policy did is marked as given up: it is seen in training,
-not learned.
+DAgger (Ross et al. 2011) labels every state that the policy reaches with an action of the expert.
+This oracle plans a path from rest, so its label of a state is a trajectory rather than one action.
+It therefore takes over for some steps at a time, as experts do in HG-DAgger (Kelly et al. 2019).
+Steps of the policy are marked as failed: they are in histories, not in the loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,19 +32,19 @@ from clevrskills.core.suite import (
 from clevrskills.dataset_tools.layout import POLICY
 
 POLICY_STEPS, ORACLE_STEPS = (5, 30), (10, 40)
-"""Range of the length of a turn, in control steps: a quarter of a second to two seconds."""
+"""Ranges of the length of a turn, in control steps: 0.25 s to 2 s."""
 _ORACLE_FINISHES = 0.6
-"""Share of the step limit after which the oracle acts to the end."""
+"""Fraction of the step limit after which the oracle acts until the end."""
 
 
 class DaggerOracle:
     """Oracle of a recorded episode: the policy and the oracle act in turns, the policy first.
 
     Args:
-        env: The environment; it has the cameras that the policy is shown.
+        env: The environment, with the cameras of the policy.
         policy: The policy, batched.
         oracle: The oracle.
-        interface: What both act by.
+        interface: Action interface of both.
     """
 
     def __init__(self, env: Env, policy: Any, oracle: EpisodeOracle, interface: Interface) -> None:
@@ -54,7 +53,7 @@ class DaggerOracle:
 
     def reset(self) -> None:
         """Begin an episode."""
-        seed = crc32(np.asarray(self._env.get_state()).tobytes())  # the episode's own
+        seed = crc32(np.asarray(self._env.get_state()).tobytes())  # determined by the episode
         self._policy.reset({0: self._observer.begin(seed)})
         self._chunk: list[np.ndarray] = []
         self._generator = np.random.default_rng(seed)
@@ -67,7 +66,7 @@ class DaggerOracle:
 
     @property
     def failed(self) -> list[tuple[int, int]]:
-        """Runs of steps that are not to be learned: the policy's, and what the oracle gave up."""
+        """Ranges of steps that are not targets: those of the policy, failed ones of the oracle."""
         return self._runs + self._turn_failed()
 
     def act(self) -> np.ndarray:
@@ -78,7 +77,7 @@ class DaggerOracle:
         """
         if not self._left:
             self._change()
-        observation = self._observer.look()  # it sees the oracle's turns too
+        observation = self._observer.look()  # its history includes turns of the oracle
         if self._oracle_acts or self._begun == self._steps or not self._chunk:
             self._chunk = list(self._read(self._policy.act({0: observation})[0]))
         policy_action = self._chunk.pop(0)
@@ -110,7 +109,7 @@ class DaggerOracle:
         return self._steps >= _ORACLE_FINISHES * self._env.task.max_steps
 
     def _turn_failed(self) -> list[tuple[int, int]]:
-        """Return the runs of steps of this turn that are not to be learned."""
+        """Return the ranges of steps of this turn that are not targets."""
         if not self._oracle_acts:
             return [(self._begun, self._steps)]
         if self._begun == self._steps:
@@ -120,10 +119,10 @@ class DaggerOracle:
 
 @dataclass(frozen=True)
 class DaggerSuite(Suite):
-    """A suite in whose environments a policy and the oracle act in turns."""
+    """Suite in whose environments a policy and the oracle act in turns."""
 
     checkpoint: Path  # folder of the policy's checkpoint
-    # where environments, oracles and films come from
+    # suite of the environments, oracles and renderers
     suite: Suite = field(default_factory=load_suite)
 
     @property
@@ -165,7 +164,7 @@ class DaggerSuite(Suite):
         return self.suite.make(replace(config, cameras=options.cameras, size_px=size_px, look=look))
 
     def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
-        """Return the policy with what corrects it in an environment."""
+        """Return the oracle of an environment, which takes turns with the policy."""
         from clevrskills.baselines.checkpoint import load
 
         policy, interface = load(self.checkpoint), interface or find_interface(self.suite)

@@ -26,7 +26,7 @@ RECIPE_FILE = "recipe.json"
 class RecipeSize:
     """Amounts of data and training of a recipe, and their costs."""
 
-    tasks: tuple[str, ...] = ()  # empty: all of the levels
+    tasks: tuple[str, ...] = ()  # empty: all tasks of the levels
     scenes: int = 1000  # scenes per skill, without demonstrations
     demonstrations: int = 500  # demonstrations per skill, without cameras
     compositions: int = 250  # demonstrations per task of L1 and L2
@@ -34,7 +34,7 @@ class RecipeSize:
     composed_steps: int = 2100  # additional ones for L1 or L2
     controller_steps: int = 12_000  # optimizer steps of the controller
     controller_batch: int = 512  # control steps in a batch
-    # drawn episodes per task of the split ``val``, for the final check
+    # sampled episodes per task of the split ``val``, for the final check
     episodes: int = 20
 
 

@@ -1,4 +1,4 @@
-"""``clevrskills train``: a policy on demonstrations, continuing where it stopped."""
+"""``clevrskills train``: training of a policy on demonstrations, resumed if interrupted."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 EVALUATIONS_DIR = "evaluations"
 EVALUATION_LIMIT = timedelta(days=1)
-"""Time for which several processes wait for the one that evaluates."""
+"""Time for which other processes wait for the one that evaluates."""
 
 
 def train(args: TrainArgs, suite: Suite | None = None) -> int:
     """Train a policy.
 
     Args:
-        args: Which, on what, for how long.
-        suite: Where early evaluations come from; ``None``: ClevrSkills.
+        args: Arguments of the command.
+        suite: Suite of evaluations during training; ``None``: ClevrSkills.
 
     Returns:
-        Exit code: 0 if all steps were made, 130 after Ctrl-C.
+        Exit code: 0 after all steps, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, demonstrations that are damaged, a full disk; checkpoints
-            that were written are kept.
+        ClevrSkillsError: An argument is invalid, demonstrations are damaged, or the disk is full.
+            Checkpoints are kept.
     """
     require_training()
     if args.recipe is not None:
@@ -59,7 +59,7 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
             training = replace(training, identity={**training.identity, **processes})
 
             def run(check: Callable[[], None]) -> int:
-                accelerator.wait_for_everyone()  # until the folder is made
+                accelerator.wait_for_everyone()  # until the folder exists
                 return _run(training, accelerator, suite)
 
             if not accelerator.is_main_process:
@@ -71,10 +71,10 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
 
 
 def require_training() -> None:
-    """Check that the packages of the extra ``vla`` are there.
+    """Check that the packages of the extra ``vla`` are installed.
 
     Raises:
-        ClevrSkillsError: They are not.
+        ClevrSkillsError: A package is missing.
     """
     try:
         import accelerate  # noqa: F401
@@ -99,9 +99,8 @@ def _check(args: TrainArgs) -> None:
 
 @contextlib.contextmanager
 def _without_small_numbers() -> Iterator[None]:
-    """Treat denormal numbers as 0: a CPU multiplies them many times as slowly, and a network that
-    is being trained has many of them. The threads of torch are made with what is set at its first
-    operation.
+    """Flush denormal numbers to 0: a CPU multiplies them many times more slowly, and a network in
+    training has many of them. Threads of torch keep the setting at its first operation.
     """
     import torch
 
@@ -114,8 +113,8 @@ def _without_small_numbers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _accelerator(args: TrainArgs) -> Iterator[Any]:
-    """Yield accelerate's device and processes. Its settings, which it keeps for the life of the
-    process, are taken back at the end, as the next training run may have others.
+    """Yield an accelerator: device and processes. Accelerate keeps settings for the life of the
+    process; they are reset at the end, as the next training run may have others.
     """
     from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
     from accelerate.state import AcceleratorState, is_initialized
@@ -159,22 +158,22 @@ def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int
 def evaluate_checkpoint(
     args: TrainArgs, suite: Suite, tasks: Sequence[str], folder: Path, step: int
 ) -> dict[str, float]:
-    """Return the success rates of a checkpoint on a few frozen episodes; the results stay in the
-    run's folder.
+    """Return the success rates of a checkpoint on a few frozen episodes; the results are kept in
+    the folder of the run.
 
     Args:
-        args: How many episodes, of which split.
-        suite: Where the episodes come from.
+        args: Arguments of the command, with the number of episodes and their split.
+        suite: Suite of the episodes.
         tasks: Keys of the tasks.
         folder: Folder of the checkpoint.
-        step: Number of steps made.
+        step: Number of optimizer steps so far.
 
     Returns:
-        The success rate, in all and by task.
+        The success rate, overall and by task.
 
     Raises:
         ClevrSkillsError: Episodes ended in errors.
-        KeyboardInterrupt: It was stopped; it continues when it is called again.
+        KeyboardInterrupt: The evaluation was interrupted; another call continues it.
     """
     from clevrskills.evaluation.results import read_results
 

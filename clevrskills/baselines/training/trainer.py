@@ -1,4 +1,4 @@
-"""Trainer: the loop of training, on one device or several."""
+"""Trainer: the training loop, on one device or several."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ LOG_FILE = "log.jsonl"
 
 
 def learning_rate(step: int, steps: int, config: PolicyConfig, highest: float) -> float:
-    """Return the learning rate at a step: it rises evenly to the highest one, then falls like a
-    cosine to a share.
+    """Return the learning rate at a step: linear warm-up to the peak, then cosine decay to
+    ``final_rate`` times the peak.
     """
     rising = min(1.0, (step + 1) / max(1, config.warm_up_steps))
     part = min(1.0, max(0, step - config.warm_up_steps) / max(1, steps - config.warm_up_steps))
@@ -43,11 +43,11 @@ def learning_rate(step: int, steps: int, config: PolicyConfig, highest: float) -
 
 
 def make_optimizer(policy: LearnedPolicy) -> torch.optim.AdamW:
-    """Return AdamW over all that is to be trained; biases and the like do not decay. ``factor`` of
-    a group is what the learning rate is multiplied by.
+    """Return AdamW over the trainable parameters; biases and other vectors have no weight decay.
+    The learning rate of a group is multiplied by its ``factor``.
 
     Raises:
-        ClevrSkillsError: A part with a rate of its own is not there or not trained.
+        ClevrSkillsError: A part with its own learning rate does not exist or is not trained.
     """
     config = policy.config
     trained = [(name, p) for name, p in policy.named_parameters() if p.requires_grad]
@@ -74,17 +74,17 @@ def _is_of(name: str, part: str) -> bool:
 
 
 class Trainer:
-    """Trainer of a policy in a folder, from where it stopped.
+    """Trainer of a policy, which resumes from the latest checkpoint in the folder of the run.
 
     Args:
-        args: In which folder, for how long, and when something else is done.
-        policy: The policy, as it is in the latest checkpoint, or at the start.
-        about: What its checkpoints say.
-        windows: What it is trained on.
-        order: In what order.
-        accelerator: Where.
-        evaluate: Called with the folder of a checkpoint and the number of steps made; returns
-            numbers for the log.
+        args: Arguments of the command: folder, number of steps and intervals.
+        policy: The policy, with the weights of the latest checkpoint or the initial ones.
+        about: Description for its checkpoints.
+        windows: Training windows.
+        order: Order of the windows.
+        accelerator: Device and processes.
+        evaluate: Function that returns metrics for the log, given the folder of a checkpoint and
+            the number of steps so far.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Trainer:
         self._counted = 0
 
     def run(self) -> None:
-        """Train until all steps are made."""
+        """Train for the remaining steps."""
         args = self._args
         with contextlib.ExitStack() as stack:
             log = None
@@ -178,7 +178,7 @@ class Trainer:
         return iter(loader)
 
     def _means(self) -> dict[str, float]:
-        """Return means since the last time this was asked, over all processes."""
+        """Return the means since the last call, over all processes."""
         names, device = sorted(self._sums), self._accelerator.device
         values = torch.stack([self._sums[n].to(device) for n in names]) / self._counted
         values = self._accelerator.reduce(values, "mean")
@@ -186,11 +186,10 @@ class Trainer:
         return dict(zip(names, values.tolist(), strict=True))
 
     def _checked(self, means: dict[str, float]) -> dict[str, float]:
-        """Return the means, if loss and gradients are numbers: else the checkpoints that are there
-        stay.
+        """Return the means if loss and gradient norm are finite; if not, checkpoints are kept.
 
         Raises:
-            ClevrSkillsError: They are none.
+            ClevrSkillsError: Loss or gradient norm is not finite.
         """
         for name in ("loss", "gradient_norm"):
             if not math.isfinite(value := means[name]):
@@ -201,7 +200,7 @@ class Trainer:
         return means
 
     def _save(self) -> None:
-        """Write a checkpoint, whole or not at all, and remove older ones."""
+        """Write a checkpoint atomically and remove older ones."""
         if self._accelerator.is_main_process:
             optimizer = self._optimizer.optimizer if self.step < self._args.steps else None
             final = checkpoint.folder_of(self._root, self.step)
@@ -212,7 +211,7 @@ class Trainer:
         self._accelerator.wait_for_everyone()
 
     def _evaluate_latest(self, log: TrainingLog | None) -> None:
-        """Evaluate the checkpoint of this step, if it is time to."""
+        """Evaluate the checkpoint of this step if an evaluation is due."""
         steps, folder = checkpoint.latest(self._root)
         if self._evaluate is None or folder is None or steps != self.step or not self._evaluates:
             return
@@ -227,8 +226,8 @@ class Trainer:
 
 
 def read_log(root: Path) -> dict[int, dict[str, float]]:
-    """Return reports of a training run by step, the latest of a step that was made twice.
-    ``seconds`` is how long it took up to that step, without what was lost to interruptions.
+    """Return the metrics of a training run by step; for a repeated step, the latest. ``seconds`` is
+    the training time up to the step, without time lost to interruptions.
 
     Raises:
         DamagedError: A line cannot be read.

@@ -1,4 +1,4 @@
-"""Training configuration: what is trained on what, as the arguments and the data say."""
+"""Training configuration: policy and data, from the arguments and the demonstrations."""
 
 import contextlib
 import importlib
@@ -40,29 +40,29 @@ TRAINING_FILE = "training.json"
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Settings of a training: the policy and its data."""
+    """Settings of a training run: the policy and its data."""
 
     args: TrainArgs
     policy: str
     config: PolicyConfig
-    placed: PolicyConfig  # the same with the folders of published weights
-    spec: PolicySpec  # what it sees and does
-    start: Path | None  # folder of the checkpoint that it starts from; `None`: none
-    before: CheckpointDescription | None  # what that says of itself
-    sources: Sequence[Source]  # where the demonstrations are
-    selection: DemonstrationFilter  # which of them
-    # how often the windows of each task are drawn; `None`: all windows alike
+    placed: PolicyConfig  # configuration with the locations of published weights
+    spec: PolicySpec  # observations and actions
+    start: Path | None  # folder of the initial checkpoint; `None`: none
+    before: CheckpointDescription | None  # description of that checkpoint
+    sources: Sequence[Source]  # sources of the demonstrations
+    selection: DemonstrationFilter  # filter of the demonstrations
+    # sampling weights of tasks; `None`: all windows are sampled equally often
     weights: Mapping[str, float] | None
-    identity: Mapping[str, Any]  # what must be the same when the training run is continued
+    identity: Mapping[str, Any]  # settings that must not change when the run is resumed
 
     def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, SampleOrder]:
-        """Return the policy, what it is trained on, and in what order.
+        """Return the policy, its training windows and their order.
 
         Args:
-            latest: The training run's latest checkpoint; ``None``: it begins.
+            latest: Latest checkpoint of the training run; ``None``: a new run.
 
         Raises:
-            ClevrSkillsError: One of them cannot be made.
+            ClevrSkillsError: One of them cannot be created.
         """
         policy = build(self.policy, self.placed, self.spec, self.args.seed)
         folder = latest or self.start
@@ -74,12 +74,12 @@ class TrainingConfig:
         return policy, windows, SampleOrder(windows, self.weights, self.args.seed)
 
     def windows(self, policy: LearnedPolicy) -> Any:
-        """Return what the policy is trained on."""
+        """Return the training windows of the policy."""
         cache_bytes = int(self.args.cache_gb * 1e9)
         return Windows(self.sources, self.config, self.selection, policy.tokenizer, cache_bytes)
 
     def describe(self, policy: LearnedPolicy, windows: Any) -> CheckpointDescription:
-        """Return what checkpoints of the training run say."""
+        """Return the description for checkpoints of the training run."""
         track = self.track(policy, windows)
         if self.before is not None:
             track = track.after(Track.of(self.before.provenance) or Track(None, 0, False))
@@ -96,7 +96,7 @@ class TrainingConfig:
     def provenance(
         self, policy: LearnedPolicy, windows: Any, track: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return what the policy is made of, as JSON data."""
+        """Return training data and numbers of parameters of the policy, as JSON data."""
         parameters = list(policy.parameters())
         return {
             "data": [str(source.root) for source in self.sources],
@@ -112,18 +112,18 @@ class TrainingConfig:
 Prepare = Callable[
     [TrainArgs, str, PolicyConfig, Path | None, CheckpointDescription | None], TrainingConfig
 ]
-"""Reads what a training run is about: arguments, policy, configuration, first checkpoint, what that
-says of itself."""
+"""Function that prepares a training run from the arguments of the command, the policy's name and
+configuration, and the initial checkpoint with its description."""
 
 
 def prepare(args: TrainArgs) -> TrainingConfig:
-    """Read what a training run is about.
+    """Prepare a training run.
 
     Args:
-        args: What is asked for.
+        args: Arguments of the command.
 
     Raises:
-        ClevrSkillsError: Something is not there, damaged, or does not fit.
+        ClevrSkillsError: A file is missing or damaged, or arguments and data do not match.
     """
     start = None if args.from_ is None else find(args.from_)
     before = None if start is None else describe(start)
@@ -136,7 +136,7 @@ def prepare(args: TrainArgs) -> TrainingConfig:
     for source in sources:
         if args.prompt != LANGUAGE and isinstance(source, LeRobotSource):
             raise ClevrSkillsError(
-                f"{source.root} is a LeRobot export, which has prompts in words only: add "
+                f"{source.root} is a LeRobot export, which has text prompts only: add "
                 f"--prompt {LANGUAGE}"
             )
     selection = DemonstrationFilter(
@@ -151,7 +151,7 @@ def prepare(args: TrainArgs) -> TrainingConfig:
                 f"{args.from_} was trained with {dict(before.spec.state_parts)}, the "
                 f"demonstrations have {dict(spec.state_parts)}"
             )
-        spec = replace(spec, statistics=before.spec.statistics)  # else its weights mean nothing
+        spec = replace(spec, statistics=before.spec.statistics)  # those that its weights need
     weights = weights_of(args)
     placed = config if start is None else remembered(config, start)
     if args.published_weights is not None:
@@ -172,13 +172,13 @@ def prepare(args: TrainArgs) -> TrainingConfig:
 def identity_of(
     args: TrainArgs, policy: str, config: PolicyConfig, about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what must be the same when a training run is continued.
+    """Return the settings that must not change when a training run is resumed.
 
     Args:
-        args: What is asked for.
+        args: Arguments of the command.
         policy: Name of the policy.
-        config: Its configuration.
-        about: What it is trained on.
+        config: Configuration of the policy.
+        about: Settings of its training data.
     """
     return {
         "policy": policy,
@@ -208,7 +208,7 @@ def check_not_given(args: TrainArgs, names: Iterable[str], why: str) -> None:
     """Check that options have not been given.
 
     Raises:
-        ClevrSkillsError: One has; the message ends with ``why``.
+        ClevrSkillsError: An option has been given; the message ends with ``why``.
     """
     for name in names:
         if getattr(args, name):
@@ -216,7 +216,7 @@ def check_not_given(args: TrainArgs, names: Iterable[str], why: str) -> None:
 
 
 def weights_of(args: TrainArgs) -> dict[str, float] | None:
-    """Return how often windows of tasks are drawn; ``None``: all windows alike."""
+    """Return the sampling weights of tasks; ``None``: all windows are sampled equally often."""
     if not args.weight:
         return {} if args.balance else None
     weights = policy_arguments(args.weight)
@@ -227,11 +227,11 @@ def weights_of(args: TrainArgs) -> dict[str, float] | None:
 
 
 def open_training(root: Path, what: Mapping[str, Any]) -> None:
-    """Make the folder of a training run, or check that it is that of the same one. One that has no
-    checkpoint yet is begun anew.
+    """Create the folder of a training run, or check that it has the same settings. A run without a
+    checkpoint starts anew.
 
     Raises:
-        ClevrSkillsError: It holds something else, or another process is at work there.
+        ClevrSkillsError: The folder has other content, or another process writes to it.
         StorageError: It cannot be written.
     """
     path = root / TRAINING_FILE

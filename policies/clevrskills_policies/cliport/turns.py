@@ -112,12 +112,14 @@ def read_turns(root: Path) -> Turns:
         for k, row in enumerate(episode.turns.itertuples()):
             action: list[int] = json.loads(row.action) if row.action.startswith("[") else []
             if len(action) != 6:
-                raise ClevrSkillsError(f"{root} was not made with --interface pick_place_pixels")
+                raise ClevrSkillsError(
+                    f"{root} was not generated with --interface pick_place_pixels"
+                )
             if row.ok and action[0] != NOTHING:
                 add(episode.views(k), text, action)
         add(episode.views(len(episode.turns)), text, (NOTHING,) * 6)
     if not found["text"]:
-        raise ClevrSkillsError(f"{root} has no turns that were carried out")
+        raise ClevrSkillsError(f"{root} has no executed turns")
     scene = np.arange(len(found["text"]))
     return Turns(root, scene=scene, **{name: np.array(found[name]) for name in ARRAYS})
 

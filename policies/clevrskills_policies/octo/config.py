@@ -49,9 +49,9 @@ class OctoConfig(PolicyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= len(self.cameras) <= len(CAMERAS):
-            raise ClevrSkillsError(f"Octo sees one or two cameras, not {len(self.cameras)}")
+            raise ClevrSkillsError(f"Octo uses one or two cameras, not {len(self.cameras)}")
         if self.proprioception:
-            raise ClevrSkillsError("Octo is not told the robot's own state: no proprioception")
+            raise ClevrSkillsError("Octo takes no proprioception")
         if self.starts_every is not None:
-            raise ClevrSkillsError("Octo sees the last steps only: no starts_every")
+            raise ClevrSkillsError("Octo reads the latest observations only: no starts_every")
         language_dtype(self.language_dtype)

@@ -141,7 +141,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         tree = msgpack.unpackb(path.read_bytes(), ext_hook=array)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise ClevrSkillsError(f"{path} is no file of Flax: {error}") from error
+        raise ClevrSkillsError(f"{path} is not a Flax checkpoint: {error}") from error
     if not isinstance(tree, Mapping):
-        raise ClevrSkillsError(f"{path} is no file of Flax")
+        raise ClevrSkillsError(f"{path} is not a Flax checkpoint")
     return tree

@@ -132,7 +132,7 @@ def test_other_data_never_meet(demos: Path, exported: Path, tmp_path: Path) -> N
     one, other = (open_source(root, ()) for root in (demos, exported))
     folders = {PackedSource(s, (), size, tmp_path).folder for s in (one, other) for size in (8, 9)}
     assert len(folders) == 4
-    with pytest.raises(ClevrSkillsError, match="has prompts in words only"):
+    with pytest.raises(ClevrSkillsError, match="has text prompts only"):
         made = PackedSource(other, (), 8, tmp_path)
         made.pack([0], 1)
         made.prompt(0, "multimodal")

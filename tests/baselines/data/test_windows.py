@@ -141,7 +141,7 @@ def test_a_lerobot_export_gives_the_same(demos: Path, exported: Path) -> None:
 
 
 def test_a_lerobot_export_has_no_images_in_prompts(exported: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match="a LeRobot export has prompts in words only"):
+    with pytest.raises(ClevrSkillsError, match="a LeRobot export has text prompts only"):
         windows_of(exported, STREAM)[[0]]
 
 
@@ -152,7 +152,7 @@ def test_damaged_exports(exported: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="unknown version of .* 'v2.0'; allowed: v3.0"):
         open_source(root, ())
     info.write_text("{}")
-    with pytest.raises(DatasetError, match="is no export of this package: KeyError"):
+    with pytest.raises(DatasetError, match="is not an export of clevrskills: KeyError"):
         open_source(root, ())
     root = shutil.copytree(exported, tmp_path / "two")
     (data,) = root.glob("data/*/*.parquet")
@@ -230,7 +230,7 @@ def test_episodes_that_are_evaluated_on_are_refused(demos: Path, tmp_path: Path)
     first.rename(first.with_name("train_1000000003"))
     sources = [open_source(copy, ())]
     assert DemonstrationFilter(tasks=("visit",)).choose(sources)
-    with pytest.raises(ClevrSkillsError, match="reach/train_1000000003 is of --frozen episodes"):
+    with pytest.raises(ClevrSkillsError, match="reach/train_1000000003 is of frozen episodes"):
         DemonstrationFilter().choose(sources)
 
 

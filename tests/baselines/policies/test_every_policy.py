@@ -154,7 +154,7 @@ def test_a_checkpoint_acts_as_before(made: Made, tmp_path: Path) -> None:
 
 def test_a_policy_without_batches_refuses_together() -> None:
     source = PolicySource("checkpoint:zoo/cliport-primitives", {"together": True})
-    with pytest.raises(ClevrSkillsError, match="acts in one episode after the other"):
+    with pytest.raises(ClevrSkillsError, match="acts in one episode at a time"):
         source.make()
 
 

@@ -153,8 +153,8 @@ def test_prompts_that_are_too_long_or_have_no_images(demos: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cameras": ["base_camera", "hand_camera"]}, "JAT sees one camera, not 2"),
-        ({"proprioception": True}, "not told the robot's own state"),
+        ({"cameras": ["base_camera", "hand_camera"]}, "JAT uses one camera, not 2"),
+        ({"proprioception": True}, "takes no proprioception"),
         ({"horizon": 2}, "one action at a time"),
         ({"starts_every": None}, "one action at a time"),
         ({"layers": 3}, "layers must be an even number, not 3"),

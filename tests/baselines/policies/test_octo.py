@@ -201,8 +201,8 @@ def test_one_camera(demos: Path) -> None:
     ("changes", "message"),
     [
         ({"cameras": []}, "one or two cameras, not 0"),
-        ({"proprioception": True}, "not told the robot's own state"),
-        ({"starts_every": 1}, "the last steps only"),
+        ({"proprioception": True}, "takes no proprioception"),
+        ({"starts_every": 1}, "the latest observations only"),
     ],
 )
 def test_invalid_configurations(changes: dict[str, Any], message: str) -> None:
@@ -518,7 +518,7 @@ def test_weights_that_do_not_fit(demos: Path, tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="have no heads_action/.*/cond_encoder/Dense_0/ker"):
         new(demos, weights=str(tmp_path / "less"))
     (tmp_path / "less/300000/default/checkpoint").write_bytes(b"\xc1")
-    with pytest.raises(ClevrSkillsError, match="is no file of Flax"):
+    with pytest.raises(ClevrSkillsError, match="is not a Flax checkpoint"):
         new(demos, weights=str(tmp_path / "less"))
 
 

@@ -223,7 +223,7 @@ def test_beside_something_else_with_accelerate(demos: Path, tmp_path: Path) -> N
 
 
 def test_words_alone(exported: Path, tmp_path: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match="has prompts in words only: add --prompt language"):
+    with pytest.raises(ClevrSkillsError, match="has text prompts only: add --prompt language"):
         train(args_for(tmp_path / "none", exported))
     assert not (tmp_path / "none").exists()
     args = args_for(tmp_path / "run", exported, prompt="language", steps=2)
@@ -258,7 +258,7 @@ def test_the_learning_rate() -> None:
         ({"set": ("heads=3",)}, "policy bc cannot be built: embed_dim must be divisible by"),
         (
             {"policy": "json:loads"},
-            "policy json:loads cannot be trained: it is no class",
+            "policy json:loads cannot be trained: it is not a subclass",
         ),
     ],
 )

@@ -1,9 +1,9 @@
 """Action chunking with transformers, after ACT (Zhao et al. 2023, arXiv 2304.13705).
 
-As there, a transformer encodes the observation and decodes the next H actions at once, the loss is
-the mean absolute error, and the predictions of all chunks for the present step are averaged
-(temporal ensembling). Differences: no variational style encoder, since the demonstrations of one
-oracle hardly differ in style; a small image encoder trained from scratch; and a prompt.
+As in ACT, a transformer encodes the observation and decodes the next H actions at once. The loss is
+the mean absolute error, and predictions of all chunks for the current step are averaged (temporal
+ensembling). Differences: no variational style encoder, since the demonstrations of one oracle
+hardly differ in style; a small image encoder trained from scratch; and a prompt.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class ActionChunkingConfig(SmallEncoderConfig):
     learning_rate: float = 3e-4
     encoder_layers: int = 2  # layers of the encoder
     layers: int = 4  # layers of the decoder
-    # exponential decay of the weights of chunks, of which the oldest has most (ACT, section 4)
+    # exponential decay of the weights of chunks, greatest for the oldest (ACT, section 4)
     decay: float = 0.01
 
 
@@ -47,7 +47,7 @@ class ActState:
 
 
 class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
-    """ACT: a transformer that predicts the next H actions from the present observation."""
+    """ACT: a transformer that predicts the next H actions from the current observation."""
 
     config_type = ActionChunkingConfig
     configurations: ClassVar = {

@@ -1,8 +1,8 @@
-"""Behavior cloning: a small policy that predicts the next actions from the present observation.
+"""Behavior cloning: a small policy that predicts the next actions from the current observation.
 
-It has no memory: equal observations and prompts give equal actions. It learns a chunk of H actions
-and executes the first few before it predicts again, since the first action after a rest hardly
-depends on the goal.
+It has no memory: equal observations and prompts give equal actions. It predicts a chunk of H
+actions and executes the first few before the next prediction, since the first action after a rest
+hardly depends on the goal.
 """
 
 from collections.abc import Sequence
@@ -81,8 +81,8 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         return decide_vacuum(actions, self.normalize_action), memories
 
     def _predict(self, observations: Observations, prompt: Tensor) -> Tensor:
-        """Return the next actions at each step (B, T, H, 7), their last entry as the logit of the
-        vacuum being on, for embeddings (B, width) of prompts.
+        """Return the next actions at each step (B, T, H, 7), with the logit of the vacuum as last
+        entry, from embeddings (B, width) of prompts.
         """
         predicted: Tensor = self.head(self.scene(observations, prompt).flatten(1))
         return predicted.reshape(*observations.mask.shape, -1, 7)
