@@ -130,10 +130,10 @@ def read() -> tuple[dict[tuple[str, str], Outcomes], dict[str, str]]:
 def levels(clean: Mapping[str, Outcomes], trained_on: Mapping[str, str]) -> str:
     """Return the table of success rates by level, and the gain over the control."""
     rows = []
-    for policy in (name for name in POLICIES if name in clean):
+    for policy in sorted((n for n in clean if _seedless(n) in POLICIES), key=_place):
         for split, objects in SPLITS.items():
             cells = {
-                (level, _setting(level, trained_on[policy])): rate
+                (level, _setting(level, trained_on[_seedless(policy)])): rate
                 for level in ("L0", "L1", "L2")
                 if (rate := _rate(clean[policy], level, split))
             }
@@ -150,6 +150,16 @@ def levels(clean: Mapping[str, Outcomes], trained_on: Mapping[str, str]) -> str:
         return table
     gain = paired_difference(_pairs(other, one)).percent()
     return f"{table}\n\nPaired by episode, `compact-l0` exceeds `{CONTROL}` by {gain} points."
+
+
+def _seedless(policy: str) -> str:
+    """Return the name of a policy without its training seed, e.g. of ``compact-l0-seed-1``."""
+    return re.sub(r"-seed-\d+$", "", policy)
+
+
+def _place(policy: str) -> tuple[int, str]:
+    """Return the sort key of a policy: seeds follow their policy."""
+    return POLICIES.index(_seedless(policy)), policy
 
 
 def published_levels() -> str:
@@ -244,7 +254,7 @@ def write(measured: Path | None = None) -> None:
 
 
 def _name(policy: str) -> str:
-    return policy.removeprefix("checkpoint:").removeprefix("zoo/")
+    return Path(policy.removeprefix("checkpoint:")).name
 
 
 def _of(name: str) -> tuple[str, str]:
