@@ -112,7 +112,8 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
                 cells += len(of)
                 held += sum(e.low - 1e-9 <= value <= e.high + 1e-9 for e, value in of)
                 continue
-            lines.append({"policy": run.label, "level": row.level, **_texts(row, wanted)})
+            name = Path(run.label.removeprefix("checkpoint:")).name
+            lines.append({"policy": name, "level": row.level, **_texts(row, wanted)})
         if cells:
             coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
