@@ -71,9 +71,10 @@ class Turns:
 
     @property
     def digest(self) -> str:
-        """Hash of the actions and texts."""
-        found = hashlib.sha256(np.ascontiguousarray(self.action).tobytes())
-        found.update(json.dumps(self.text.tolist()).encode())
+        """Hash of all arrays."""
+        found = hashlib.sha256(json.dumps(self.text.tolist()).encode())
+        for array in (self.map, self.height, self.action, self.scene):
+            found.update(np.ascontiguousarray(array).data)
         return found.hexdigest()[:16]
 
 

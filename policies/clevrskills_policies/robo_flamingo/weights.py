@@ -25,6 +25,8 @@ _NEW_NAMES = (
     (re.compile(r"^(lang_encoder\.)?lm_head\.gripper\.mlp\."), "head.gripper."),
 )
 
+_HEAD = ("head.lstm.", "head.pose.", "head.gripper.")
+
 
 def weights_file(name: str) -> Path:
     """Return the path of published weights, given a file, a folder or a name on the hub.
@@ -57,7 +59,9 @@ def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
         if pattern.match(name)
     }
     state = policy.state_dict()
-    needed = [name for name in state if name.startswith(("resampler.", "language.cross."))]
+    has_head = any(name.startswith(_HEAD) for name in found)
+    parts = ("resampler.", "language.cross.", *(_HEAD if has_head else ()))
+    needed = [name for name in state if name.startswith(parts)]
     unfit = [n for n, tensor in found.items() if n not in state or state[n].shape != tensor.shape]
     unfit += [name for name in needed if name not in found]
     words, image = published.get(_WORDS), policy.tokenizer.image

@@ -259,6 +259,10 @@ def drop_one(weights: dict[str, Tensor]) -> None:
     del weights["perceiver.norm.bias"]
 
 
+def drop_one_of_the_head(weights: dict[str, Tensor]) -> None:
+    del weights["lm_head.gripper.mlp.0.bias"]
+
+
 def resize_one(weights: dict[str, Tensor]) -> None:
     weights["perceiver.norm.bias"] = torch.zeros(3)
 
@@ -267,7 +271,7 @@ def shorten(weights: dict[str, Tensor]) -> None:
     weights["lang_encoder.transformer.wte.weight"] = torch.zeros(1, 64)
 
 
-@pytest.mark.parametrize("damage", [drop_one, resize_one, shorten])
+@pytest.mark.parametrize("damage", [drop_one, drop_one_of_the_head, resize_one, shorten])
 def test_weights_of_another_model(
     demos: Path, tmp_path: Path, damage: Callable[[dict[str, Tensor]], None]
 ) -> None:

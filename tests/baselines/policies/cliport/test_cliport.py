@@ -1,5 +1,6 @@
 """Pick-and-place actor: it learns a few turns by heart, and mirrors words along with images."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,14 @@ def test_bad_data_give_one_line(tmp_path: Path) -> None:
     np.savez(path, map=np.zeros(1))
     with pytest.raises(ClevrSkillsError, match="holds no turns"):
         read_turns(path)
+
+
+def test_the_digest_covers_all_arrays(data: Path) -> None:
+    turns = read_turns(data)
+    assert turns.digest == read_turns(data).digest
+    for name in ("map", "height", "text", "action", "scene"):
+        other = replace(turns, **{name: getattr(turns, name)[:-1]})
+        assert other.digest != turns.digest, name
 
 
 def test_windows_of_turns_are_batches(data: Path) -> None:
