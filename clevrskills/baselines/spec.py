@@ -57,7 +57,7 @@ class PolicyConfig:
     final_rate: float = 0.1
     part_rates: tuple[tuple[str, float], ...] = ()
     remembers: ClassVar[bool] = False
-    """Whether the policy acts on one observation at a time with its own state."""
+    """True if the policy acts on one observation at a time with its own state."""
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):

@@ -192,8 +192,8 @@ class Simulation:
     def settle(self, apart: bool = False) -> None:
         """Step until all bodies are asleep; further physics steps then change nothing.
 
-        ``apart``: an episode begins and no body touches another one or the arm. An arm that does
-        not move in the first step then falls asleep, which halves the cost.
+        ``apart``: an episode begins, nothing is hinged, and no body touches another one or the
+        arm. An arm that does not move in the first step then falls asleep: half the cost.
         """
         self.forget_step()
         arm, step = self._agent.robot._objs[0], self._physics.step
