@@ -43,7 +43,6 @@ def test_each_file_is_imported_or_named_by_one_above_it(walk: str, drawing: Modu
         text += (ROOT / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_the_drawing_shows_every_room_and_the_imports(drawing: ModuleType) -> None:
     drawn = drawing.DRAWING.read_text(encoding="utf-8")
     assert drawn == drawing.drawing(), "run python docs/build.py architecture"
