@@ -14,8 +14,9 @@ from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import DemonstrationFilter, Windows, make_spec
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
-from clevrskills.baselines.training.trainer import make_optimizer
+from clevrskills.baselines.training.trainer import LOG_FILE, make_optimizer
 from clevrskills.core.policy import PromptInput
+from clevrskills.jobs.training_log import read_reports
 
 
 def policy_and_windows(
@@ -32,6 +33,14 @@ def policy_and_windows(
     policy = build(name, config, make_spec(sources, config, selection), seed=0)
     policy.start()
     return policy, Windows(sources, config, selection, policy.tokenizer)
+
+
+def read_log(root: Path) -> dict[int, dict[str, float]]:
+    """The metrics of a training run by step; for a repeated step, the latest."""
+    found: dict[int, dict[str, float]] = {}
+    for report in read_reports(root / LOG_FILE):
+        found.setdefault(report.pop("step"), {}).update(report)
+    return dict(sorted(found.items()))
 
 
 def save_tokenizer(folder: Path, words: Sequence[str], end: str, unknown: str) -> None:

@@ -18,7 +18,7 @@ from clevrskills.baselines.data.windows import Batches, SampleOrder, Windows
 from clevrskills.core import checkpoint
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import PartialDirectory
-from clevrskills.jobs.training_log import TrainingLog, read_reports
+from clevrskills.jobs.training_log import TrainingLog
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -223,16 +223,3 @@ class Trainer:
         if log is not None:
             named = [n for n in numbers if n == "loss" or n.startswith("success")]
             log.write(self.step, numbers, *(f"{name} {numbers[name]:.3g}" for name in named))
-
-
-def read_log(root: Path) -> dict[int, dict[str, float]]:
-    """Return the metrics of a training run by step; for a repeated step, the latest. ``seconds`` is
-    the training time up to the step, without time lost to interruptions.
-
-    Raises:
-        DamagedError: A line cannot be read.
-    """
-    found: dict[int, dict[str, float]] = {}
-    for report in read_reports(root / LOG_FILE):
-        found.setdefault(report.pop("step"), {}).update(report)
-    return dict(sorted(found.items()))

@@ -18,12 +18,12 @@ from clevrskills.baselines.policy import LEAST_STD, LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.baselines.training import train as train_module
 from clevrskills.baselines.training.train import TrainArgs, train
-from clevrskills.baselines.training.trainer import read_log
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
+from tests.support.learned_policies import read_log
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 

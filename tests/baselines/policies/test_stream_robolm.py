@@ -396,6 +396,23 @@ def test_perception_is_not_trained(perception: PerceptionEncoder) -> None:
     assert trained == {"token.weight", "token.bias"}
 
 
+def test_training_encodes_an_image_once(
+    perception: PerceptionEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images, encode, encoded = torch.rand(3, 3, 256, 256), perception._bodies, list[int]()
+    expected = perception(images)
+
+    def counted(new: torch.Tensor) -> torch.Tensor:
+        encoded.append(len(new))
+        return encode(new)
+
+    monkeypatch.setattr(perception, "_bodies", counted)
+    for chosen in ([0, 1], [1, 2, 2]):
+        torch.testing.assert_close(perception.train()(images[chosen]), expected[chosen])
+    perception.eval()(images)
+    assert encoded == [2, 1, 3]
+
+
 def test_perception_of_another_policy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="nothing"):
         PerceptionEncoder(str(tmp_path / "nothing")).start()

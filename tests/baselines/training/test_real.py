@@ -11,7 +11,6 @@ from learned_policies import policy_and_windows
 
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.train import TrainArgs, train
-from clevrskills.baselines.training.trainer import read_log
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import CheckArgs, check
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -20,6 +19,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
+from tests.support.learned_policies import read_log
 
 pytestmark = [
     pytest.mark.slow,

@@ -20,11 +20,12 @@ from accelerate.state import AcceleratorState
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning, BehaviorCloningConfig
 from clevrskills.baselines.training.train import TrainArgs, train
-from clevrskills.baselines.training.trainer import learning_rate, read_log
+from clevrskills.baselines.training.trainer import learning_rate
 from clevrskills.baselines.training.training_config import open_training
 from clevrskills.core.checkpoint import WEIGHTS_FILE, find, read_tensors
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.run_folder import locked
+from tests.support.learned_policies import read_log
 
 SMALL = ("batch_size=16", "vacuum_weight=0.2", "warm_up_steps=2")
 

@@ -17,7 +17,6 @@ from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning
-from clevrskills.baselines.training.trainer import read_log
 from clevrskills.cli import main
 from clevrskills.core.checkpoint import find
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -26,6 +25,7 @@ from clevrskills.evaluation.evaluate import evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
+from tests.support.learned_policies import read_log
 
 STAGES = ("l0", "l1", "l2")
 TRIALS = (("l0", "L0"), ("l0", "L1"), ("l1", "L1"), ("l1", "L2"), ("l2", "L2"))

@@ -209,6 +209,7 @@ class PerceptionEncoder(nn.Module):
         self.reader = Reader(1, 1, sizes.channels, sizes.width, 2).requires_grad_(False)
         self.camera = Calibration(TABLETOP.main_camera)
         self.token = nn.Linear(sizes.width + 4, self.width)
+        self._known: dict[int, Tensor] = {}
 
     def start(self) -> None:
         """Load the perception.
@@ -226,8 +227,17 @@ class PerceptionEncoder(nn.Module):
         """Map images (N, 3, 256, 256) in [0, 1] -> tokens (N, count, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
-        tokens: Tensor = self.token(self._bodies(images))
+        tokens: Tensor = self.token(self._recall(images) if self.training else self._bodies(images))
         return tokens
+
+    def _recall(self, images: Tensor) -> Tensor:
+        """Return :meth:`_bodies`, from memory for images of earlier batches."""
+        keys = [hash(image.tobytes()) for image in images.cpu().numpy()]
+        new = {key: k for k, key in enumerate(keys) if key not in self._known}
+        if new:
+            found = self._bodies(images[[*new.values()]]).cpu()
+            self._known.update(zip(new, found, strict=True))
+        return torch.stack([self._known[key] for key in keys]).to(images.device)
 
     @torch.no_grad()
     def _bodies(self, images: Tensor) -> Tensor:
