@@ -36,7 +36,7 @@ from clevrskills.jobs.files import to_json
 
 Source = DatasetSource | LeRobotSource | PackedSource
 """Demonstrations in a folder, read in windows."""
-_PROMPTS = 256  # minimum number cached by each process
+_PROMPTS = 256  # greatest number cached by each process
 _MEASURED = 2000  # maximum number of demonstrations for statistics
 
 
@@ -174,8 +174,6 @@ class Windows(Dataset[Batch]):
         config: Configuration of the policy: image size, length and distance of windows.
         selection: Filter of the demonstrations.
         tokenizer: Tokenizer of prompts.
-        cache_bytes: Memory for scaled images of whole demonstrations and of their prompts, filled
-            as they are read.
 
     Attributes:
         tasks: Task of each demonstration.
@@ -191,13 +189,10 @@ class Windows(Dataset[Batch]):
         config: PolicyConfig,
         selection: DemonstrationFilter,
         tokenizer: Tokenizer,
-        cache_bytes: int = 0,
     ) -> None:
         self._sources, self._config, self._selection = sources, config, selection
-        self._tokenizer, self._cache_bytes = tokenizer, cache_bytes
-        self._frames: dict[tuple[int, int], dict[str, Tensor]] = {}
+        self._tokenizer = tokenizer
         self._prompts: dict[tuple[int, int], EncodedPrompt] = {}
-        self._kept_bytes = 0
         self._chosen = selection.choose(sources)
         self._numbers = np.array(self._chosen)
         demonstrations = [sources[source].demonstrations[n] for source, n in self._chosen]
@@ -260,20 +255,10 @@ class Windows(Dataset[Batch]):
         return places, within * self._config.starts_every
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_frames": {}, "_prompts": {}, "_kept_bytes": 0}
+        return {**self.__dict__, "_prompts": {}}
 
     def _images(self, source: int, number: int, steps: np.ndarray) -> dict[str, Tensor]:
         """Return scaled frames of a demonstration by camera, (len(steps), 3, S, S) uint8."""
-        kept = self._frames.get((source, number))
-        if kept is None and self._kept_bytes < self._cache_bytes:
-            every = np.arange(self._sources[source].demonstrations[number].steps)
-            kept = self._frames[source, number] = self._read(source, number, every)
-            self._kept_bytes += sum(images.nbytes for images in kept.values())
-        if kept is None:
-            return self._read(source, number, steps)
-        return {camera: images[torch.from_numpy(steps)] for camera, images in kept.items()}
-
-    def _read(self, source: int, number: int, steps: np.ndarray) -> dict[str, Tensor]:
         frames = self._sources[source].frames(number, steps)
         return {c: scale_images(images, self._config.image_size) for c, images in frames.items()}
 
@@ -282,9 +267,8 @@ class Windows(Dataset[Batch]):
         if kept is None:
             read = self._sources[source].prompt(number, self._selection.prompt)
             kept = encode(read, self._tokenizer, self._config.image_size)
-            if len(self._prompts) < _PROMPTS or self._kept_bytes < self._cache_bytes:
+            if len(self._prompts) < _PROMPTS:
                 self._prompts[source, number] = kept
-                self._kept_bytes += kept.images.nbytes
         return kept
 
 

@@ -27,12 +27,8 @@ class DemonstrationArgs:
     """Prompts with images, or in words alone, without the tasks whose prompts need images."""
     workers: int = 2
     """Data loading processes of each training process."""
-    cache_gb: float = 0.0
-    """Memory for decoded images in each data loading process, in GB: much faster if all
-    demonstrations fit into it."""
     cache_dir: Path | None = None
-    """Folder for decoded and scaled images, shared by all processes and later training runs; faster
-    than --cache-gb."""
+    """Folder for decoded and scaled images, shared by all processes and later training runs."""
 
 
 @dataclass(kw_only=True)

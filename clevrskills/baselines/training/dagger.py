@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SEED = 1_000_000
 """Default first seed, within the seed range of DAgger."""
-_OF_TRAINING = ("steps", "set", "seed", "bf16", "cpu", "cache_gb", "cache_dir", "balance")
+_OF_TRAINING = ("steps", "set", "seed", "bf16", "cpu", "cache_dir", "balance")
 """Options that are passed to each training run."""
 
 
@@ -65,8 +65,6 @@ class DaggerArgs:
     """Worker processes of rollouts."""
     load_workers: int = 2
     """Data loading processes."""
-    cache_gb: float = 0.0
-    """Memory for decoded images in each data loading process, in GB."""
     cache_dir: Path | None = None
     """Folder for decoded and scaled images, shared by all rounds and training runs."""
     balance: bool = False
@@ -93,7 +91,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         ClevrSkillsError: An argument is invalid, or a part failed; finished parts are kept.
     """
     require_training()
-    check_least(args, rounds=1, episodes=1, steps=1, workers=1, load_workers=0, cache_gb=0)
+    check_least(args, rounds=1, episodes=1, steps=1, workers=1, load_workers=0)
     check_least(args, evaluate_episodes=0)
     from clevrskills.baselines.checkpoint import describe
     from clevrskills.baselines.training.dagger_rollout import DaggerSuite

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -88,9 +87,7 @@ def require_training() -> None:
 
 def _check(args: TrainArgs) -> None:
     check_least(args, steps=1, accumulate=1, seed=0, workers=0, log_every=1, save_every=1, keep=1)
-    check_least(args, evaluate_every=1, evaluate_episodes=1, evaluate_workers=1, cache_gb=0)
-    if not math.isfinite(args.cache_gb):
-        raise ClevrSkillsError(f"--cache-gb must be a number of GB, not {args.cache_gb}")
+    check_least(args, evaluate_every=1, evaluate_episodes=1, evaluate_workers=1)
     if not args.data:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
     if args.policy is None and args.from_ is None:

@@ -75,8 +75,7 @@ class TrainingConfig:
 
     def windows(self, policy: LearnedPolicy) -> Any:
         """Return the training windows of the policy."""
-        cache_bytes = int(self.args.cache_gb * 1e9)
-        return Windows(self.sources, self.config, self.selection, policy.tokenizer, cache_bytes)
+        return Windows(self.sources, self.config, self.selection, policy.tokenizer)
 
     def describe(self, policy: LearnedPolicy, windows: Any) -> CheckpointDescription:
         """Return the description for checkpoints of the training run."""

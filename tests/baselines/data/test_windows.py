@@ -1,6 +1,5 @@
 import pickle
 import shutil
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from learned_policies import equal, policy_and_windows
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines.batch import scale_images
-from clevrskills.baselines.data import windows as data
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import (
     Batches,
@@ -66,40 +64,6 @@ def test_windows_equal_those_of_the_reader(demos: Path, config: PolicyConfig) ->
                 assert window.action_mask[0, k].tolist() == learned.tolist()
             index += 1
     assert index == len(windows)
-
-
-@pytest.mark.parametrize("config", [HISTORY, STREAM])
-def test_windows_are_the_same_from_memory(
-    demos: Path, config: PolicyConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(data, "_PROMPTS", 0)
-    source = open_source(demos, config.cameras)
-    plain, kept, partly = (
-        Windows(
-            [source],
-            replace(config, image_size=32),
-            DemonstrationFilter(),
-            WordTokenizer(),
-            cache_bytes,
-        )
-        for cache_bytes in (0, 10**9, 1)
-    )
-    order = np.random.default_rng(0).permutation(len(plain))[::4]
-    for index in order:
-        for windows in (kept, partly):
-            equal(windows[[index]], plain[[index]])
-
-    def refuse(*args: object) -> None:
-        raise AssertionError("read again")
-
-    for name in ("frames", "prompt"):
-        with monkeypatch.context() as patch:
-            patch.setattr(source, name, refuse)
-            for index in order:
-                kept[[index]]
-            with pytest.raises(AssertionError, match="read again"):
-                for index in order:
-                    partly[[index]]
 
 
 def test_every_step_is_learned_once_where_windows_do_not_overlap(demos: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from learned_policies import observation, policy_and_windows, prompt
+from learned_policies import observation, policy_and_windows, prompt, read_log
 from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
@@ -23,7 +23,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
-from tests.support.learned_policies import read_log
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learned_policies import policy_and_windows
+from learned_policies import policy_and_windows, read_log
 
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.train import TrainArgs, train
@@ -19,7 +19,6 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
-from tests.support.learned_policies import read_log
 
 pytestmark = [
     pytest.mark.slow,

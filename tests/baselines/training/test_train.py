@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import signal
@@ -16,6 +15,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from learned_policies import read_log
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning, BehaviorCloningConfig
@@ -25,7 +25,6 @@ from clevrskills.baselines.training.training_config import open_training
 from clevrskills.core.checkpoint import WEIGHTS_FILE, find, read_tensors
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.run_folder import locked
-from tests.support.learned_policies import read_log
 
 SMALL = ("batch_size=16", "vacuum_weight=0.2", "warm_up_steps=2")
 
@@ -255,7 +254,6 @@ def test_the_learning_rate() -> None:
         ({"from_": Path("nowhere"), "configuration": None}, "there is no folder nowhere"),
         ({"evaluate_every": 5}, "unknown task 'reach'"),
         ({"evaluate_workers": 0}, "--evaluate-workers must be at least 1, not 0"),
-        ({"cache_gb": math.inf}, "--cache-gb must be a number of GB, not inf"),
         ({"set": ("heads=3",)}, "policy bc cannot be built: embed_dim must be divisible by"),
         (
             {"policy": "json:loads"},

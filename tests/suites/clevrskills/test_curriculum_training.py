@@ -13,6 +13,7 @@ import fake_suite
 import pandas as pd
 import pytest
 from fake_source import FakeSource
+from learned_policies import read_log
 from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
@@ -25,7 +26,6 @@ from clevrskills.evaluation.evaluate import evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
-from tests.support.learned_policies import read_log
 
 STAGES = ("l0", "l1", "l2")
 TRIALS = (("l0", "L0"), ("l0", "L1"), ("l1", "L1"), ("l1", "L2"), ("l2", "L2"))
