@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,6 +175,7 @@ class Trainer:
             num_workers=args.workers,
             pin_memory=accelerator.device.type == "cuda",
             prefetch_factor=4 if args.workers else None,
+            worker_init_fn=_ignore_signals,
         )
         return iter(loader)
 
@@ -223,3 +225,9 @@ class Trainer:
         if log is not None:
             named = [n for n in numbers if n == "loss" or n.startswith("success")]
             log.write(self.step, numbers, *(f"{name} {numbers[name]:.3g}" for name in named))
+
+
+def _ignore_signals(worker: int) -> None:
+    """Ignore signals to a whole process group: the trainer ends its workers."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)

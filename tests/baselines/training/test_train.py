@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,9 @@ def test_it_continues_as_if_undisturbed(
         nonlocal calls
         calls += 1
         if calls == 6:
+            for worker in multiprocessing.active_children():  # the whole group gets the signal
+                subprocess.run(["kill", "-TERM", str(worker.pid)], check=True)
+                wait([worker.sentinel], timeout=0.3)
             raise KeyboardInterrupt
         return loss(self, batch)
 
