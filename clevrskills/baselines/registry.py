@@ -20,7 +20,6 @@ KIND = "learned_policies"
 """Kind of the entry points of policies from other distributions."""
 POLICIES = {
     "bc": "clevrskills.baselines.policies.bc.policy:BehaviorCloning",
-    "act": "clevrskills.baselines.policies.act.policy:ActionChunking",
     "stream_robolm": "clevrskills.baselines.policies.stream_robolm.policy:StreamRoboLM",
     "compact": "clevrskills.baselines.policies.compact.policy:CompactPolicy",
 }

@@ -63,7 +63,7 @@ def test_specifications_survive_json() -> None:
 
 
 def test_unknown_policies(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown policy 'gpt'; allowed: bc, act, .*Class"):
+    with pytest.raises(UnknownNameError, match=r"unknown policy 'gpt'; allowed: bc, .*Class"):
         policy_type("gpt")
     with (
         monkeypatch.context() as patched,

@@ -53,7 +53,7 @@ class TrainArgs(EvaluationArgs, DemonstrationArgs):
     """
 
     policy: str | None = None
-    """The policy: bc, act, stream_robolm, compact, of `clevrskills[policies]` cliport, jat, octo,
+    """The policy: bc, stream_robolm, compact, of `clevrskills[policies]` cliport, jat, octo,
     robo_flamingo, or `module:Class`; with --from, that of the checkpoint."""
     recipe: Literal["compact"] | None = None
     """Generate data, train in stages and evaluate, instead of --policy and --data; --configuration

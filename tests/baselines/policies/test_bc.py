@@ -9,6 +9,7 @@ import pytest
 import torch
 from learned_policies import observation, policy_and_windows, prompt, rollout
 
+from clevrskills.baselines.policies.bc.policy import ImageEncoder
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.errors import ClevrSkillsError
 
@@ -86,3 +87,27 @@ def test_it_predicts_no_positions(demos: Path) -> None:
     policy.reset({0: prompt(1)})
     with pytest.raises(ClevrSkillsError, match="BehaviorCloning predicts no positions"):
         policy.predicted_positions({0: observation(policy, 1)})
+
+
+def test_positions_of_features() -> None:
+    """A bright spot that moves to the right is found further to the right, by an eye that is made
+    to look for brightness.
+    """
+    config = configuration("bc", "tiny", {})
+    eye = ImageEncoder(config)
+    eye.token = torch.nn.Identity()
+    places = []
+    with torch.no_grad():
+        for part in (eye.look.weight, eye.look.bias, eye.steer.weight, eye.steer.bias):
+            part.zero_()
+        for k, layer in enumerate(eye.convolutions):
+            layer.weight.zero_()
+            layer.weight[0, slice(3) if k == 0 else 0, 1, 1] = 1.0
+        eye.look.weight[0, 0] = 20.0
+        for column in (4, 12, 20, 28):
+            image = torch.zeros(1, 3, 32, 32)
+            image[..., 14:18, column - 2 : column + 2] = 1.0
+            places.append(eye(image, torch.zeros(1, config.width))[0, 0])
+    right = torch.stack(places)
+    assert (right.diff() > 0.3).all()
+    assert right[0] < -0.5 and right[-1] > 0.5

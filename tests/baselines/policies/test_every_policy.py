@@ -33,7 +33,7 @@ CAMERAS = [(name, camera) for name in POLICIES for camera in ("base_camera", "ha
 CAMERAS = [case for case in CAMERAS if case != ("jat", "hand_camera")]  # it sees one camera
 
 OVERFITTING = {
-    **{"bc": (40, 200), "act": (60, 300), "octo": (60, 250), "jat": (40, 80)},
+    **{"bc": (40, 200), "octo": (60, 250), "jat": (40, 80)},
     **{"stream_robolm": (60, 240), "robo_flamingo": (50, 200)},
 }
 """Steps after which a policy knows a few windows about, and eight of them by heart."""

@@ -328,9 +328,9 @@ def test_another_training(undisturbed: Path, demos: Path, tmp_path: Path) -> Non
 
 def test_a_checkpoint_of_another_policy(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(
-        tmp_path / "run", demos, policy="act", configuration=None, from_=undisturbed, set=()
+        tmp_path / "run", demos, policy="octo", configuration=None, from_=undisturbed, set=()
     )
-    with pytest.raises(ClevrSkillsError, match="is a checkpoint of bc, not of act"):
+    with pytest.raises(ClevrSkillsError, match="is a checkpoint of bc, not of octo"):
         train(args)
 
 

@@ -1,1 +1,0 @@
-"""ACT: action chunking with transformers."""
