@@ -87,7 +87,7 @@ def test_unknown_policies(monkeypatch: pytest.MonkeyPatch) -> None:
             configuration(name, "tiny", changes)
 
 
-@pytest.mark.parametrize("name", ["bc", "act"])
+@pytest.mark.parametrize("name", ["bc", "stream_robolm", "compact"])
 def test_every_policy_has_a_default_and_a_tiny_configuration(name: str) -> None:
     assert name in POLICIES
     kind = policy_type(name)
