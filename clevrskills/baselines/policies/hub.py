@@ -13,7 +13,7 @@ import torch
 from transformers import AutoTokenizer
 from transformers.utils import cached_file, logging
 
-from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.baselines.prompts import Tokenizer, WordTokenizer
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 
@@ -148,9 +148,9 @@ class LanguageTokenizer:
 
 
 def make_tokenizer(language_model: str, random: Container[str]) -> Tokenizer:
-    """Return the tokenizer of a language model, of bytes for one with random weights.
+    """Return the tokenizer of a language model, of words for one with random weights.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
     """
-    return ByteTokenizer() if language_model in random else LanguageTokenizer(language_model)
+    return WordTokenizer() if language_model in random else LanguageTokenizer(language_model)

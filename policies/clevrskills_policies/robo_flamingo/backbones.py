@@ -13,7 +13,7 @@ from torch.nn import functional
 from transformers import CLIPVisionConfig, CLIPVisionModel, MptConfig, MptModel, PreTrainedConfig
 
 from clevrskills.baselines.policies.hub import address, load_model, loading
-from clevrskills.baselines.prompts import ByteTokenizer
+from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.errors import ClevrSkillsError
 
 TINY_LANGUAGE_MODEL = "tiny-mpt"
@@ -72,7 +72,7 @@ def make_language_model(name: str, dtype: torch.dtype = torch.float32) -> Normal
     if name == TINY_LANGUAGE_MODEL:
         model = NormalizedMpt(
             MptConfig(
-                d_model=64, n_heads=4, n_layers=2, max_seq_len=2048, vocab_size=ByteTokenizer.size
+                d_model=64, n_heads=4, n_layers=2, max_seq_len=2048, vocab_size=WordTokenizer.size
             )
         )
     else:

@@ -25,6 +25,7 @@ from transformers import AutoModel, ViTModel
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.stream_robolm.backbones import (
+    SHOWN,
     UNIT_M,
     PerceptionEncoder,
     PretrainedEncoder,
@@ -32,9 +33,11 @@ from clevrskills.baselines.policies.stream_robolm.backbones import (
 )
 from clevrskills.baselines.policies.stream_robolm.cache import window_mask
 from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, StreamRoboLMConfig
+from clevrskills.baselines.prompts import WordTokenizer, encode, stack
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.training.trainer import learning_rate, make_optimizer
 from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
+from clevrskills.core.policy import PromptInput
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -370,7 +373,7 @@ def perception() -> PerceptionEncoder:
 
 
 @pytest.mark.render
-def test_perception_gives_a_token_for_each_body_at_its_position(
+def test_perception_locates_bodies_and_those_that_the_prompt_shows(
     perception: PerceptionEncoder,
 ) -> None:
     env = ClevrSkillsEnv("pick", split="val", obs_mode="rgb", cameras=("base_camera",))
@@ -383,14 +386,23 @@ def test_perception_gives_a_token_for_each_body_at_its_position(
         bodies = [k for k, body in enumerate(env.layouts[0].bodies) if body]
         apart = torch.cdist(env.world.body_pose[0, bodies, :3], found).amin(-1)
         assert apart.median() < 0.025, apart
+        prompt = PromptInput(env.prompt.text, env.prompt.images())
+        prompts = stack([encode(prompt, WordTokenizer(), 256)], WordTokenizer.pad)
+        prompts = replace(prompts, images=prompts.images / 255)
+        _, places = perception(images, perception.shown(prompts))
+        expected = torch.zeros(SHOWN, 3)
+        for _, key in env.prompt.placeholders():  # at most one; all others are zeros
+            expected[0] = env.world.body_pose[0, int(key.removeprefix("object_")), :3]
+        assert torch.allclose(places.reshape(SHOWN, 3), expected, atol=0.03)
     env.close()
 
 
 def test_perception_is_not_trained(perception: PerceptionEncoder) -> None:
-    images = torch.rand(2, 3, 256, 256)
-    tokens = perception(images)
+    images, shown = torch.rand(2, 3, 256, 256), torch.rand(2, SHOWN, 64)
+    tokens, places = perception(images, shown)
     assert tokens.shape == (2, perception.count, perception.width)
-    assert perception(images[:0]).shape == (0, perception.count, perception.width)
+    assert places.shape == (2, perception.places)
+    assert perception(images[:0], shown[:0])[0].shape == (0, perception.count, perception.width)
     tokens.sum().backward()
     trained = {name for name, each in perception.named_parameters() if each.grad is not None}
     assert trained == {"token.weight", "token.bias"}
@@ -400,7 +412,8 @@ def test_training_encodes_an_image_once(
     perception: PerceptionEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images, encode, encoded = torch.rand(3, 3, 256, 256), perception._bodies, list[int]()
-    expected = perception(images)
+    shown = torch.zeros(3, SHOWN, 64)
+    expected = perception(images, shown)[0]
 
     def counted(new: torch.Tensor) -> torch.Tensor:
         encoded.append(len(new))
@@ -408,8 +421,9 @@ def test_training_encodes_an_image_once(
 
     monkeypatch.setattr(perception, "_bodies", counted)
     for chosen in ([0, 1], [1, 2, 2]):
-        torch.testing.assert_close(perception.train()(images[chosen]), expected[chosen])
-    perception.eval()(images)
+        tokens, _ = perception.train()(images[chosen], shown[chosen])
+        torch.testing.assert_close(tokens, expected[chosen])
+    perception.eval()(images, shown)
     assert encoded == [2, 1, 3]
 
 

@@ -19,6 +19,7 @@ from transformers import (
     ViTModel,
 )
 
+from clevrskills.baselines.batch import Prompts
 from clevrskills.baselines.checkpoint import load
 from clevrskills.baselines.policies.compact.network import (
     BOTTOM_PX,
@@ -30,7 +31,7 @@ from clevrskills.baselines.policies.compact.network import (
 )
 from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
 from clevrskills.baselines.policies.hub import address, load_model, loading
-from clevrskills.baselines.prompts import ByteTokenizer
+from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import TABLETOP
 
@@ -47,7 +48,7 @@ RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
     "tiny-llama": (LlamaConfig, _sizes(64, 2, 4) | _LLAMA),
     "compact-opt": (OPTConfig, _sizes(192, 4, 4) | _COMPACT_OPT),
 }
-"""Language models with random weights over bytes: class and sizes of the configuration."""
+"""Language models with random weights over words: class and sizes of the configuration."""
 
 RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
     "tiny-vit": {"patch_size": 16, "intermediate_size": 128, **_sizes(64, 2, 4)},
@@ -56,8 +57,8 @@ RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
 
 PERCEPTION = "compact"
 """Image encoder that is the perception of a compact policy."""
-BODIES = 10
-"""Tokens of bodies of an image, of :class:`PerceptionEncoder`."""
+BODIES, SHOWN = 10, 4
+"""Tokens of bodies of an image, and images of a prompt, of :class:`PerceptionEncoder`."""
 LOGIT, UNIT_M = 10.0, 0.3
 """Units of logits and positions."""
 
@@ -82,7 +83,7 @@ def make_language_model(
     if name in RANDOM_LANGUAGE_MODELS:
         kind, sizes = RANDOM_LANGUAGE_MODELS[name]
         fixed = {"bos_token_id": 0, "pad_token_id": None, "max_position_embeddings": 2048}
-        config = kind(vocab_size=ByteTokenizer.size, **fixed, **sizes)
+        config = kind(vocab_size=WordTokenizer.size, **fixed, **sizes)
         model = AutoModel.from_config(config, attn_implementation="sdpa")
     elif lora_rank is None:
         config = load_config(AutoConfig, "language model", name)
@@ -149,6 +150,8 @@ class PretrainedEncoder(nn.Module):
         ClevrSkillsError: The model cannot be loaded.
     """
 
+    places = 0
+
     def __init__(self, name: str, image_size: int, recompute: bool = False) -> None:
         super().__init__()
         if name in RANDOM_IMAGE_ENCODERS:
@@ -169,14 +172,20 @@ class PretrainedEncoder(nn.Module):
         """
         load_trained(self.model, "image encoder", self.name, add_pooling_layer=False)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+    def shown(self, prompts: Prompts) -> Tensor:
+        """Return nothing to find in images, (B, 0)."""
+        return prompts.images.new_zeros(len(prompts.tokens), 0)
+
+    def forward(self, images: Tensor, shown: Tensor) -> tuple[Tensor, Tensor]:
+        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width), and no places (N, 0)."""
+        none = images.new_zeros(len(images), 0)
         if not len(images):
-            return images.new_zeros(0, self.count, self.width)
+            return images.new_zeros(0, self.count, self.width), none
         if not (self._recompute and torch.is_grad_enabled()):
-            return self._encode(images)
+            return self._encode(images), none
         parts = images.split(_CHECKPOINTED)
-        return torch.cat([checkpoint(self._encode, part, use_reentrant=False) for part in parts])
+        encoded = [checkpoint(self._encode, part, use_reentrant=False) for part in parts]
+        return torch.cat(encoded), none
 
     def _encode(self, images: Tensor) -> Tensor:
         found = self.model(images * 2 - 1, interpolate_pos_encoding=True)
@@ -188,8 +197,8 @@ class PerceptionEncoder(nn.Module):
     """Encoder of images as tokens of bodies, by the frozen perception of a compact policy.
 
     The first token embeds the whole image, as those of a prompt that show a single body. Each other
-    token has the content of a cell that contains the center of a body, and its position by the
-    calibration of the base camera.
+    token has the content of a cell that contains the center of a body, its position by the
+    calibration of the base camera, and the probability that each image of the prompt shows it.
 
     Args:
         path: Folder of a checkpoint of ``compact`` of the default configuration.
@@ -197,10 +206,10 @@ class PerceptionEncoder(nn.Module):
     Attributes:
         width: Width of a token.
         count: Number of tokens of an image.
+        places: Number of coordinates of positions.
     """
 
-    width = 128
-    count = 1 + BODIES
+    width, count, places = 128, 1 + BODIES, 3 * SHOWN
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -208,7 +217,7 @@ class PerceptionEncoder(nn.Module):
         self._path = path
         self.reader = Reader(1, 1, sizes.channels, sizes.width, 2).requires_grad_(False)
         self.camera = Calibration(TABLETOP.main_camera)
-        self.token = nn.Linear(sizes.width + 4, self.width)
+        self.token = nn.Linear(sizes.width + 4 + SHOWN, self.width)
         self._known: dict[int, Tensor] = {}
 
     def start(self) -> None:
@@ -222,13 +231,34 @@ class PerceptionEncoder(nn.Module):
             raise ClevrSkillsError(f"{self._path} is no checkpoint of compact")
         for name in ("trunk", "attention", "object", "cell", "geometry"):
             getattr(self.reader, name).load_state_dict(getattr(trained.reader, name).state_dict())
+        self.reader.scale.data.copy_(trained.reader.scale)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Map images (N, 3, 256, 256) in [0, 1] -> tokens (N, count, width)."""
+    def shown(self, prompts: Prompts) -> Tensor:
+        """Return the contents of the first images of prompts, (B, SHOWN, D), zeros for none."""
+        index, found = prompts.image_index, self._known_bodies(prompts.images)[:, 0, :-4]
+        order = (index >= 0).cumsum(1) - 1
+        rows, columns = ((index >= 0) & (order < SHOWN)).nonzero(as_tuple=True)
+        shown = found.new_zeros(len(index), SHOWN, found.shape[-1])
+        places = rows, order[rows, columns]
+        return shown.index_put(places, found[index[rows, columns]])
+
+    def forward(self, images: Tensor, shown: Tensor) -> tuple[Tensor, Tensor]:
+        """Map images (N, 3, 256, 256) in [0, 1], and the contents of those of their prompts
+        (N, SHOWN, D) -> tokens (N, count, width), and the positions of what those show, zeros for
+        none, (N, places) in meters.
+        """
+        bodies = self._known_bodies(images)
+        fits = self.reader.temperature * bodies[:, 1:, :-4] @ shown.mT  # (N, BODIES, SHOWN)
+        fits = fits + LOGIT * bodies[:, 1:, -1:].clamp(max=0)  # no body there
+        matches = fits.softmax(1) * shown.any(-1)[:, None]
+        places = UNIT_M * (matches.mT @ bodies[:, 1:, -4:-1]).flatten(1)
+        matches = torch.cat([bodies[:, :1, :-4] @ shown.mT, matches], 1)
+        return self.token(torch.cat([bodies, matches], -1)), places
+
+    def _known_bodies(self, images: Tensor) -> Tensor:
         if not len(images):
-            return images.new_zeros(0, self.count, self.width)
-        tokens: Tensor = self.token(self._recall(images) if self.training else self._bodies(images))
-        return tokens
+            return images.new_zeros(0, self.count, self.token.in_features - SHOWN)
+        return self._recall(images) if self.training else self._bodies(images)
 
     def _recall(self, images: Tensor) -> Tensor:
         """Return :meth:`_bodies`, from memory for images of earlier batches."""

@@ -16,12 +16,13 @@ layer after the LSTM; proprioception, if used, as an input of the LSTM. Position
 model count up to the greatest one that it knows.
 
 ``compact`` starts from random weights, except for frozen perception of the policy ``compact`` as
-image encoder. It predicts several actions, executes the first, and has a cross-entropy loss for the
-vacuum.
+image encoder. That encoder also finds what the images of the prompt show; the LSTM gets these
+positions beside proprioception. The policy predicts several actions, executes the first, and has a
+cross-entropy loss for the vacuum.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -51,6 +52,10 @@ from clevrskills.baselines.policies.stream_robolm.cache import (
 )
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core import geometry
+
+REACH_M = 0.1
+"""Unit of positions in the frame of the end effector."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +107,7 @@ class StreamState:
     """State of an episode in progress."""
 
     begun: Stream  # of the prompt alone
+    shown: Tensor  # what the prompt shows, of the image encoder
     prompt: int  # length of the prompt in tokens
     age: int  # control steps
     streams: tuple[Stream, ...]  # the oldest one first
@@ -123,44 +129,51 @@ class ImageContext(nn.Module):
         self._cameras = cameras
         self.kinds = nn.Parameter(torch.randn(len(cameras) + 1, images.width) * 0.02)
 
-    def prompt(self, prompts: Prompts) -> Look:
+    def prompt(self, prompts: Prompts, shown: Tensor) -> Look:
         """Return cross-attention of the tokens of prompts (B, P, width), after a first token, to
-        their image or the latest one before them.
+        their image or the latest one before them; ``shown`` is of the image encoder.
         """
         index = functional.pad(prompts.image_index, (1, 0), value=-1)  # (B, P)
         latest = (index >= 0).cumsum(1)  # from 1 on; 0: none yet
         most = max(1, int(latest.max()))
-        encoded = self.images(prompts.images) + self.kinds[0]  # (M, K, width)
-        features = encoded.new_zeros(len(index), most, *encoded.shape[1:])
         rows, columns = (index >= 0).nonzero(as_tuple=True)
+        owner = rows.new_zeros(len(prompts.images)).index_put((index[rows, columns],), rows)
+        encoded = self.images(prompts.images, shown[owner])[0] + self.kinds[0]  # (M, K, width)
+        features = encoded.new_zeros(len(index), most, *encoded.shape[1:])
         places = rows, latest[rows, columns] - 1
         features = features.index_put(places, encoded[index[rows, columns]]).flatten(1, 2)
         mask = latest[..., None] == torch.arange(1, most + 1, device=index.device)
         mask = mask.repeat_interleave(encoded.shape[1], 2)
         return lambda block, tokens: block(tokens, features, mask)
 
-    def steps(self, observations: Observations, rows: Tensor | None = None) -> Look:
-        """Return cross-attention of the tokens of control steps (B, T, width) to their images.
+    def steps(
+        self, observations: Observations, shown: Tensor, rows: Tensor | None = None
+    ) -> tuple[Look, Tensor]:
+        """Return cross-attention of the tokens of control steps (B, T, width) to their images, and
+        the positions of what the prompts show, (B, T, places).
 
         Args:
             observations: The control steps.
+            shown: What their prompts show, (B, ...), of the image encoder.
             rows: For tokens (N, 1, width), the index of the control step of each among B single
                 ones; ``None``: one token for each control step.
         """
         places = observations.mask.nonzero(as_tuple=True)
-        features = [
-            self.images(observations.images[camera][places]) + kind
-            for camera, kind in zip(self._cameras, self.kinds[1:], strict=True)
+        encoded = [
+            self.images(observations.images[c][places], shown[places[0]]) for c in self._cameras
         ]
-        joined = torch.cat(features, 1)
+        features = [of + kind for (of, _), kind in zip(encoded, self.kinds[1:], strict=True)]
+        joined, found = torch.cat(features, 1), encoded[0][1]
+        found = found.new_zeros(*observations.mask.shape, found.shape[-1]).index_put(places, found)
         if rows is not None:
-            joined, places = joined[rows], (torch.arange(len(rows)), torch.zeros_like(rows))
+            joined, found = joined[rows], found[rows]
+            places = (torch.arange(len(rows)), torch.zeros_like(rows))
 
         def look(block: GatedCrossAttention, tokens: Tensor) -> Tensor:
             attended = block(tokens[places][:, None], joined)[:, 0]
             return tokens.index_put(places, attended.to(tokens.dtype))
 
-        return look
+        return look, found
 
 
 class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
@@ -182,10 +195,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         "compact": StreamRoboLMConfig(
             cameras=("base_camera",),
             proprioception=True,
-            steps=16,
-            starts_every=8,
+            steps=8,
+            starts_every=4,
             learning_rate=7e-4,
-            batch_size=16,
+            batch_size=32,
             warm_up_steps=100,
             language_model="compact-opt",
             image_encoder="compact",
@@ -193,7 +206,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             cross_every=2,
             cross_heads=2,
             gate=1.0,
-            window=16,
+            window=8,
             lstm_width=256,
             lstm_layers=1,
             recompute=False,
@@ -232,10 +245,11 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             model, images.width, config.cross_every, config.cross_heads, config.gate
         )
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
-        inputs = self.language.width + self.state_size
-        self.lstm = nn.LSTM(inputs, config.lstm_width, config.lstm_layers, batch_first=True)
-        width = config.lstm_width
-        self.head = mlp(width, width, config.horizon * 7, activation=nn.ReLU)
+        known, width = self.state_size + images.places, config.lstm_width
+        self.lstm = nn.LSTM(
+            self.language.width + known, width, config.lstm_layers, batch_first=True
+        )
+        self.head = mlp(width + known, width, config.horizon * 7, activation=nn.ReLU)
 
     def start(self) -> None:
         self.sight.images.start()
@@ -262,9 +276,9 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[StreamState]:
         tokens, mask = self._read(prompts)
-        cache = DynamicCache()
+        cache, shown = DynamicCache(), self.sight.images.shown(prompts)
         self.language(
-            self.sight.prompt(prompts),
+            self.sight.prompt(prompts, shown),
             inputs_embeds=tokens,
             attention_mask=window_mask(mask, 0, self.config.window),
             position_ids=self._positions(mask, 0),
@@ -273,8 +287,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         )
         zeros = tokens.new_zeros(self.config.lstm_layers, 1, self.config.lstm_width)
         return [
-            StreamState(Stream(cut(cache, row, slice(length)), 0, (zeros, zeros)), length, 0, ())
-            for row, length in enumerate(mask.sum(1).tolist())
+            StreamState(Stream(cut(cache, row, slice(n)), 0, (zeros, zeros)), shown[row], n, 0, ())
+            for row, n in enumerate(mask.sum(1).tolist())
         ]
 
     def step(
@@ -286,9 +300,12 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         rows = torch.arange(len(memories), device=self.device).repeat_interleave(counts)
         lengths = [memories[row].prompt for row in rows.tolist()]
         cache, mask = stack([stream.cache for stream in flat])
+        look, places = self.sight.steps(
+            observations, torch.stack([m.shown for m in memories]), rows
+        )
         ages = [[length + s.age] for length, s in zip(lengths, flat, strict=True)]
         answers = self.language(
-            self.sight.steps(observations, rows),
+            look,
             inputs_embeds=self.image_token.expand(len(flat), 1, -1),
             attention_mask=mask,
             position_ids=torch.tensor(ages, device=self.device).clamp(max=self._last_position),
@@ -297,8 +314,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         )
         before = zip(*(stream.state for stream in flat), strict=True)
         hidden, cell = (torch.cat(parts, 1) for parts in before)
-        known = _with_state(answers, observations.state[rows])
-        out, (hidden, cell) = self._remember(known, (hidden, cell))
+        observed = observations.state[rows]
+        out, (hidden, cell) = self._remember(answers, observed, places, (hidden, cell))
         read = []
         for row, (length, stream) in enumerate(zip(lengths, flat, strict=True)):
             kept = cut(cache, row, slice(-(stream.cache[0][0].shape[-2] + 1), None))
@@ -307,7 +324,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             read.append(Stream(kept, stream.age + 1, state))
         first = counts.cumsum(0) - counts  # the oldest stream of each episode
         after = [
-            StreamState(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
+            replace(m, age=m.age + 1, streams=tuple(read[k : k + n]))
             for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
         ]
         predicted = self._predict(out[first, -1])[:, :1]  # an image is read at each control step
@@ -328,11 +345,13 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return predicted.unflatten(-1, (-1, 7))
 
     def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
-        """Return the outputs of the LSTM at each control step, (B, T, width)."""
+        """Return the outputs of :meth:`_remember` at each control step, (B, T, ...)."""
         steps = observations.mask.shape[1]
         tokens, mask = self._read(prompts)
         stream = self.image_token.expand(len(tokens), steps, -1)
-        of_prompt, of_steps = self.sight.prompt(prompts), self.sight.steps(observations)
+        shown = self.sight.images.shown(prompts)
+        of_prompt = self.sight.prompt(prompts, shown)
+        of_steps, places = self.sight.steps(observations, shown)
 
         def look(block: GatedCrossAttention, stream: Tensor) -> Tensor:
             parts = stream.split((stream.shape[1] - steps, steps), 1)
@@ -345,16 +364,34 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             position_ids=self._positions(mask, steps),
             use_cache=False,
         )
-        out, _ = self._remember(_with_state(answers[:, -steps:], observations.state))
+        out, _ = self._remember(answers[:, -steps:], observations.state, places)
         return out
 
     def _remember(
-        self, known: Tensor, state: tuple[Tensor, Tensor] | None = None
+        self,
+        answers: Tensor,
+        state: Tensor,
+        places: Tensor,
+        memory: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return outputs and state of the LSTM, in float32, as CPUs have none in bfloat16."""
-        with torch.autocast(known.device.type, enabled=False):
-            out, after = self.lstm(known.float(), state)
-            return out, after
+        """Return the LSTM's outputs with proprioception and positions, and its state, in float32,
+        as CPUs have no LSTM in bfloat16.
+        """
+        with torch.autocast(answers.device.type, enabled=False):
+            known = torch.cat([state.float(), self._relative(places.float(), state)], -1)
+            out, memory = self.lstm(torch.cat([answers.float(), known], -1), memory)
+            return torch.cat([out, known], -1), memory
+
+    def _relative(self, places: Tensor, state: Tensor) -> Tensor:
+        """Return positions (B, T, places) in the frame of the end effector, zeros for none."""
+        if not (self.state_size and places.shape[-1]):
+            return places
+        parts = self.normalize_state.inverse(state).split([*self.spec.state_parts.values()], -1)
+        pose = dict(zip(self.spec.state_parts, parts, strict=True))["ee_pose"][..., None, :]
+        points = places.unflatten(-1, (-1, 3))
+        turned = geometry.rotation_matrix(pose[..., 3:])
+        local = ((points - pose[..., :3])[..., None, :] @ turned)[..., 0, :] / REACH_M
+        return torch.where(points.any(-1, keepdim=True), local, 0.0).flatten(-2)
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """Return the tokens of prompts after a first one, (B, P, width), and their mask (B, P)."""
@@ -378,8 +415,3 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def _last_position(self) -> int:
         """Greatest position that the language model knows."""
         return int(self.language.model.config.max_position_embeddings) - 1
-
-
-def _with_state(answers: Tensor, state: Tensor) -> Tensor:
-    """Return outputs of the language model (B, T, width) with proprioception."""
-    return torch.cat([answers, state.to(answers.dtype)], -1)
