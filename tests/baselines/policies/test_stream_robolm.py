@@ -359,7 +359,7 @@ def test_backbones_that_are_not_there(demos: Path, tmp_path: Path, what: str) ->
 def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos, "compact", warm_up_steps=1)
     assert not policy.starts_published and policy.pretrained() == set()
-    assert sum(p.numel() for p in policy.parameters()) < 4e6
+    assert sum(p.numel() for p in policy.parameters()) < 5e6  # 10 MB as 16-bit numbers
     before, after = overfit(policy, windows[[0]], 25)
     assert after < 0.5 * before
     assert rollout(policy, {0: 1}, 2)[0][0].shape == (1, 7)
