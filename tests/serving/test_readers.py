@@ -134,15 +134,15 @@ def learned(tmp_path: Path) -> Path:
     state, action = Numbers(), Numbers()
     state.add(np.random.default_rng(0).normal(size=(8, sum(parts.values()))))
     action.add(np.random.default_rng(1).normal(size=(8, 7)))
-    config = configuration("act", "tiny", {"proprioception": True})
+    config = configuration("bc", "tiny", {})
     options = ObservationOptions(config.cameras, size_px=32, prompt="language")
     statistics = as_lists({"state": state.total(), "action": action.total()})
     spec = PolicySpec(options, parts, statistics)
-    policy = build("act", config, spec, seed=0)
+    policy = build("bc", config, spec, seed=0)
     policy.start()
     folder = tmp_path / "checkpoint"
     folder.mkdir()
-    checkpoint.write(folder, policy, checkpoint.CheckpointDescription("act", config, spec, {}))
+    checkpoint.write(folder, policy, checkpoint.CheckpointDescription("bc", config, spec, {}))
     return folder
 
 
