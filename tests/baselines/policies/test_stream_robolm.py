@@ -20,6 +20,7 @@ from learned_policies import (
 from safetensors.torch import load_file, save_file
 from streams import moment, part, side_by_side, stories
 from torch import Tensor
+from torch.nn import functional
 from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
@@ -36,6 +37,7 @@ from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, St
 from clevrskills.baselines.prompts import WordTokenizer, encode, stack
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.training.trainer import learning_rate, make_optimizer
+from clevrskills.core import geometry
 from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
 from clevrskills.core.policy import PromptInput
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -389,11 +391,13 @@ def test_perception_locates_bodies_and_those_that_the_prompt_shows(
         prompt = PromptInput(env.prompt.text, env.prompt.images())
         prompts = stack([encode(prompt, WordTokenizer(), 256)], WordTokenizer.pad)
         prompts = replace(prompts, images=prompts.images / 255)
-        _, places = perception(images, perception.shown(prompts))
+        pose = env.world.end_effector_pose[:1]
+        _, places = perception(images, perception.shown(prompts), pose)
         expected = torch.zeros(SHOWN, 3)
         for _, key in env.prompt.placeholders():  # at most one; all others are zeros
-            expected[0] = env.world.body_pose[0, int(key.removeprefix("object_")), :3]
-        assert torch.allclose(places.reshape(SHOWN, 3), expected, atol=0.03)
+            at = env.world.body_pose[0, int(key.removeprefix("object_")), :3]
+            expected[0] = geometry.to_local(pose[0], at[None])[0]
+        assert torch.allclose(places.reshape(SHOWN, 3) * UNIT_M, expected, atol=0.03)
     env.close()
 
 
@@ -425,6 +429,35 @@ def test_training_encodes_an_image_once(
         torch.testing.assert_close(tokens, expected[chosen])
     perception.eval()(images, shown)
     assert encoded == [2, 1, 3]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_positions_are_relative_to_the_end_effector(
+    perception: PerceptionEncoder, seed: int
+) -> None:
+    """Equal scenes with the arm elsewhere differ in these positions alone."""
+    torch.manual_seed(seed)
+    images, shown = torch.rand(1, 3, 256, 256), torch.rand(1, SHOWN, 64)
+    turns = functional.normalize(torch.randn(2, 4), dim=-1)
+    a, b = torch.cat([torch.rand(2, 3), turns], -1)
+    found = [perception(images, shown, pose[None]) for pose in (a, b)]
+    in_world = [
+        geometry.to_world(pose, places.detach().reshape(SHOWN, 3) * UNIT_M)
+        for pose, (_, places) in zip((a, b), found, strict=True)
+    ]
+    torch.testing.assert_close(*in_world, atol=1e-4, rtol=1e-4)
+    (first, _), (second, _) = found
+    torch.testing.assert_close(first[:, 0], second[:, 0])  # the whole image
+    assert (first[:, 1:] - second[:, 1:]).abs().max() > 0.01
+
+
+def test_inputs_do_not_reveal_the_motion_of_the_arm(demos: Path) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos, "compact", cameras=["base_camera"])
+    names = [name for name, size in policy.spec.state_parts.items() for _ in range(size)]
+    known = [name for name, kept in zip(names, policy.inputs.tolist(), strict=True) if kept]
+    assert sorted(known) == ["ee_pose"] * 5 + ["holding"]  # height and orientation
+    tiny, _ = policy_and_windows("stream_robolm", demos, "tiny", proprioception=True)
+    assert tiny.inputs.all()
 
 
 def test_perception_of_another_policy_is_refused(tmp_path: Path) -> None:

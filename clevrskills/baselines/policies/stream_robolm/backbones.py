@@ -32,6 +32,7 @@ from clevrskills.baselines.policies.compact.network import (
 from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
 from clevrskills.baselines.policies.hub import address, load_model, loading
 from clevrskills.baselines.prompts import WordTokenizer
+from clevrskills.core import geometry
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import TABLETOP
 
@@ -59,7 +60,7 @@ PERCEPTION = "compact"
 """Image encoder that is the perception of a compact policy."""
 BODIES, SHOWN = 10, 4
 """Tokens of bodies of an image, and images of a prompt, of :class:`PerceptionEncoder`."""
-LOGIT, UNIT_M = 10.0, 0.3
+LOGIT, UNIT_M = 10.0, 0.1
 """Units of logits and positions."""
 
 _CHECKPOINTED = 64  # images of a gradient checkpoint
@@ -176,7 +177,9 @@ class PretrainedEncoder(nn.Module):
         """Return nothing to find in images, (B, 0)."""
         return prompts.images.new_zeros(len(prompts.tokens), 0)
 
-    def forward(self, images: Tensor, shown: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, images: Tensor, shown: Tensor, poses: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width), and no places (N, 0)."""
         none = images.new_zeros(len(images), 0)
         if not len(images):
@@ -196,9 +199,10 @@ class PretrainedEncoder(nn.Module):
 class PerceptionEncoder(nn.Module):
     """Encoder of images as tokens of bodies, by the frozen perception of a compact policy.
 
-    The first token embeds the whole image, as those of a prompt that show a single body. Each other
-    token has the content of a cell that contains the center of a body, its position by the
-    calibration of the base camera, and the probability that each image of the prompt shows it.
+    The first token embeds the whole image, if it is one of a prompt. Each other token has the
+    content of a cell that contains the center of a body, its position by the calibration of the
+    base camera, and the probability that each image of the prompt shows it. Positions are in the
+    frame of the end effector; nothing else of an image reveals the arm.
 
     Args:
         path: Folder of a checkpoint of ``compact`` of the default configuration.
@@ -242,18 +246,31 @@ class PerceptionEncoder(nn.Module):
         places = rows, order[rows, columns]
         return shown.index_put(places, found[index[rows, columns]])
 
-    def forward(self, images: Tensor, shown: Tensor) -> tuple[Tensor, Tensor]:
-        """Map images (N, 3, 256, 256) in [0, 1], and the contents of those of their prompts
-        (N, SHOWN, D) -> tokens (N, count, width), and the positions of what those show, zeros for
-        none, (N, places) in meters.
+    def forward(
+        self, images: Tensor, shown: Tensor, poses: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Map images -> tokens (N, count, width), and the positions of what the prompts show, zeros
+        for none, (N, places) in units of :data:`UNIT_M`.
+
+        Args:
+            images: Images (N, 3, 256, 256) in [0, 1].
+            shown: Contents of the images of their prompts, (N, SHOWN, D).
+            poses: Poses of the end effector, (N, 7); ``None``: images of prompts, whose bodies have
+                no positions.
         """
-        bodies = self._known_bodies(images)
-        fits = self.reader.temperature * bodies[:, 1:, :-4] @ shown.mT  # (N, BODIES, SHOWN)
-        fits = fits + LOGIT * bodies[:, 1:, -1:].clamp(max=0)  # no body there
+        content, position, logit = self._known_bodies(images).split((shown.shape[-1], 3, 1), -1)
+        if poses is None:
+            position = torch.zeros_like(position)
+        else:
+            content = functional.pad(content[:, 1:], (0, 0, 1, 0))
+            position = geometry.to_local(poses, UNIT_M * position[:, 1:]) / UNIT_M
+            position = functional.pad(position, (0, 0, 1, 0))
+        fits = self.reader.temperature * content[:, 1:] @ shown.mT  # (N, BODIES, SHOWN)
+        fits = fits + LOGIT * logit[:, 1:].clamp(max=0)  # no body there
         matches = fits.softmax(1) * shown.any(-1)[:, None]
-        places = UNIT_M * (matches.mT @ bodies[:, 1:, -4:-1]).flatten(1)
-        matches = torch.cat([bodies[:, :1, :-4] @ shown.mT, matches], 1)
-        return self.token(torch.cat([bodies, matches], -1)), places
+        places = (matches.mT @ position[:, 1:]).flatten(1)
+        matches = torch.cat([content[:, :1] @ shown.mT, matches], 1)
+        return self.token(torch.cat([content, position, logit, matches], -1)), places
 
     def _known_bodies(self, images: Tensor) -> Tensor:
         if not len(images):

@@ -17,7 +17,10 @@ model count up to the greatest one that it knows.
 
 ``compact`` starts from random weights, except for frozen perception of the policy ``compact`` as
 image encoder. That encoder also finds what the images of the prompt show; the LSTM gets these
-positions beside proprioception. The policy predicts several actions, executes the first, and has a
+positions beside proprioception. All positions are relative to the end effector, and joints, its
+position on the table and the vacuum are hidden: they tell how the arm has moved so far, and a
+policy that sees them continues that motion instead (causal confusion, de Haan et al. 2019, arXiv
+1905.11979). The policy predicts several actions, executes the first, and has a
 cross-entropy loss for the vacuum.
 """
 
@@ -52,10 +55,12 @@ from clevrskills.baselines.policies.stream_robolm.cache import (
 )
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
-from clevrskills.core import geometry
 
-REACH_M = 0.1
-"""Unit of positions in the frame of the end effector."""
+_HIDDEN = {"qpos": None, "vacuum_on": None, "ee_pose": 2}
+"""Leading numbers of parts of the state that are hidden if positions are relative to the end
+effector; ``None``: all.
+"""
+_ORIGIN = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +152,11 @@ class ImageContext(nn.Module):
         return lambda block, tokens: block(tokens, features, mask)
 
     def steps(
-        self, observations: Observations, shown: Tensor, rows: Tensor | None = None
+        self,
+        observations: Observations,
+        shown: Tensor,
+        poses: Tensor,
+        rows: Tensor | None = None,
     ) -> tuple[Look, Tensor]:
         """Return cross-attention of the tokens of control steps (B, T, width) to their images, and
         the positions of what the prompts show, (B, T, places).
@@ -155,12 +164,14 @@ class ImageContext(nn.Module):
         Args:
             observations: The control steps.
             shown: What their prompts show, (B, ...), of the image encoder.
+            poses: Poses of the end effector, (B, T, 7).
             rows: For tokens (N, 1, width), the index of the control step of each among B single
                 ones; ``None``: one token for each control step.
         """
         places = observations.mask.nonzero(as_tuple=True)
         encoded = [
-            self.images(observations.images[c][places], shown[places[0]]) for c in self._cameras
+            self.images(observations.images[c][places], shown[places[0]], poses[places])
+            for c in self._cameras
         ]
         features = [of + kind for (of, _), kind in zip(encoded, self.kinds[1:], strict=True)]
         joined, found = torch.cat(features, 1), encoded[0][1]
@@ -179,6 +190,8 @@ class ImageContext(nn.Module):
 class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     """Language model over prompt and images as one stream of tokens, with an action head."""
 
+    inputs: Tensor
+    """Factors of the state, zeros for hidden numbers, (S,)."""
     config_type = StreamRoboLMConfig
     configurations: ClassVar = {
         "default": StreamRoboLMConfig(language_dtype="bfloat16"),
@@ -245,6 +258,12 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             model, images.width, config.cross_every, config.cross_heads, config.gate
         )
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
+        inputs = torch.ones(self.state_size)
+        if self.state_size and images.places:
+            parts = inputs.split([*spec.state_parts.values()])
+            for name, part in zip(spec.state_parts, parts, strict=True):
+                part[: _HIDDEN.get(name, 0)] = 0
+        self.register_buffer("inputs", inputs, persistent=False)
         known, width = self.state_size + images.places, config.lstm_width
         self.lstm = nn.LSTM(
             self.language.width + known, width, config.lstm_layers, batch_first=True
@@ -300,9 +319,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         rows = torch.arange(len(memories), device=self.device).repeat_interleave(counts)
         lengths = [memories[row].prompt for row in rows.tolist()]
         cache, mask = stack([stream.cache for stream in flat])
-        look, places = self.sight.steps(
-            observations, torch.stack([m.shown for m in memories]), rows
-        )
+        shown, poses = torch.stack([m.shown for m in memories]), self._poses(observations.state)
+        look, places = self.sight.steps(observations, shown, poses, rows)
         ages = [[length + s.age] for length, s in zip(lengths, flat, strict=True)]
         answers = self.language(
             look,
@@ -351,7 +369,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         stream = self.image_token.expand(len(tokens), steps, -1)
         shown = self.sight.images.shown(prompts)
         of_prompt = self.sight.prompt(prompts, shown)
-        of_steps, places = self.sight.steps(observations, shown)
+        of_steps, places = self.sight.steps(observations, shown, self._poses(observations.state))
 
         def look(block: GatedCrossAttention, stream: Tensor) -> Tensor:
             parts = stream.split((stream.shape[1] - steps, steps), 1)
@@ -378,20 +396,18 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         as CPUs have no LSTM in bfloat16.
         """
         with torch.autocast(answers.device.type, enabled=False):
-            known = torch.cat([state.float(), self._relative(places.float(), state)], -1)
+            known = torch.cat([state.float() * self.inputs, places.float()], -1)
             out, memory = self.lstm(torch.cat([answers.float(), known], -1), memory)
             return torch.cat([out, known], -1), memory
 
-    def _relative(self, places: Tensor, state: Tensor) -> Tensor:
-        """Return positions (B, T, places) in the frame of the end effector, zeros for none."""
-        if not (self.state_size and places.shape[-1]):
-            return places
+    def _poses(self, state: Tensor) -> Tensor:
+        """Return the poses of the end effector in states (B, T, S), (B, T, 7); those of the world
+        frame without states.
+        """
+        if not self.state_size:
+            return state.new_tensor(_ORIGIN).expand(*state.shape[:-1], 7)
         parts = self.normalize_state.inverse(state).split([*self.spec.state_parts.values()], -1)
-        pose = dict(zip(self.spec.state_parts, parts, strict=True))["ee_pose"][..., None, :]
-        points = places.unflatten(-1, (-1, 3))
-        turned = geometry.rotation_matrix(pose[..., 3:])
-        local = ((points - pose[..., :3])[..., None, :] @ turned)[..., 0, :] / REACH_M
-        return torch.where(points.any(-1, keepdim=True), local, 0.0).flatten(-2)
+        return dict(zip(self.spec.state_parts, parts, strict=True))["ee_pose"]
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """Return the tokens of prompts after a first one, (B, P, width), and their mask (B, P)."""

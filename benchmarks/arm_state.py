@@ -1,0 +1,221 @@
+"""Causal confusion of perception: does it find the object in the image, or read it off the arm?
+
+    clevrskills generate pick push rotate --episodes 300 --no-cameras --out D
+    clevrskills scenes pick push rotate --scenes 600 --out S
+    clevrskills scenes pick push rotate --scenes 50 --split val --out V
+    python benchmarks/arm_state.py --demonstrations D --scenes S --val V --out arm_state
+
+The reader of the compact policy is trained equally long on three sets of images of ``train``:
+frames of demonstrations at random steps; the same frames, with the pose of the end effector as a
+further input; and initial scenes, half of them with the arm in a random pose. Each is then tested
+on initial scenes of ``val``, where the arm reveals nothing, and on frames of demonstrations left
+out of training. The network with the pose also gets those of other frames there. The body nearest
+to the predicted position is compared with the object of the next subgoal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import tyro
+from torch import Tensor, nn
+
+from clevrskills.baselines.policies.compact.network import BOTTOM_PX, TOP_PX
+from clevrskills.baselines.policies.compact.perception import (
+    SceneBatch,
+    SceneWindows,
+    perception_losses,
+)
+from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import RecordedName
+from clevrskills.core.statistics import wilson
+from clevrskills.core.suite import load_suite
+from clevrskills.dataset_tools.dataset import Dataset, Episode
+from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneHeader, SceneSet
+from clevrskills.dataset_tools.scenes.worker import ScenePart, SceneWorker
+from clevrskills.errors import ClevrSkillsError
+
+FRAMES = 4
+"""Frames of a demonstration."""
+HELD_OUT = 10
+"""One in so many demonstrations is left out of training."""
+POSE_UNIT_M = 0.1
+
+
+@dataclass
+class Args:
+    """Data and training."""
+
+    demonstrations: Path
+    scenes: Path
+    val: Path
+    out: Path
+    """Folder of the frames, which are kept."""
+    steps: int = 500
+    batch: int = 32
+    learning_rate: float = 2e-3
+    seed: int = 0
+
+
+class FrameWorker(SceneWorker):
+    """Worker that renders frames of demonstrations at random steps."""
+
+    def _moments(self, env: Any, name: str) -> Iterator[tuple[int, int, int]]:
+        starts, root = list(super()._moments(env, name)), self._demonstrations
+        assert root is not None
+        episode = Episode(root / name)
+        env.set_state(torch.as_tensor(episode.states[0][None]))
+        yield starts[0]  # later frames refer to its image
+        random = np.random.default_rng(episode.info["seed"])
+        steps = random.choice(np.arange(1, len(episode)), FRAMES, replace=False)
+        for step in sorted(steps.tolist()):
+            env.set_state(torch.as_tensor(episode.states[step][None]))
+            _, leaf, done = max(start for start in starts if start[0] <= step)
+            yield step, leaf, done
+
+
+def draw_frames(args: Args) -> SceneSet:
+    """Render the frames, unless they exist."""
+    header, suite, root = SceneHeader.read(args.scenes), load_suite(), args.out.absolute()
+    replace(header, demonstrations=True, counts={}).open(root)
+    config = EnvConfig("", cameras=(header.camera["name"],), size_px=256, look=header.look)
+    worker = FrameWorker(root, suite, config, args.demonstrations.absolute())
+    for name in map(RecordedName.parse, Dataset(args.demonstrations).ids):
+        worker(ScenePart(name.task, name.split, (name.seed,)))
+    return SceneSet(root)
+
+
+class Part:
+    """Those of some scenes of a set in which nothing is held."""
+
+    def __init__(self, of: SceneSet, scenes: Sequence[LabeledScene]) -> None:
+        self.scenes = [scene for scene in scenes if scene.held < 0]
+        chosen = copy(of)
+        chosen.scenes = self.scenes
+        tokenizer, length = CompactPolicy.tokenizer, CompactConfig().length
+        self.windows = SceneWindows(chosen, tokenizer, length, seed=0)
+
+
+class ArmPose(nn.Module):
+    """Embedding of the number of subgoals done and of the pose of the end effector.
+
+    Attributes:
+        pose: Poses of the next batch, (n, 7).
+    """
+
+    def __init__(self, count: nn.Embedding) -> None:
+        super().__init__()
+        self.count, self.pose = count, torch.zeros(1, 7)
+        hidden = 2 * count.embedding_dim
+        self.embed = nn.Sequential(
+            nn.Linear(7, hidden), nn.ReLU(), nn.Linear(hidden, count.embedding_dim)
+        )
+
+    def forward(self, count: Tensor) -> Tensor:
+        """Embed the numbers of subgoals done (n,) -> (n, D)."""
+        known: Tensor = self.count(count) + self.embed(self.pose[: len(count)])
+        return known
+
+
+def poses_of(args: Args, scenes: Sequence[LabeledScene]) -> Tensor:
+    """Return the poses of the end effector in frames, (n, 7)."""
+    poses = {
+        each.episode.id: Episode(args.demonstrations / each.episode.id).proprioception("ee_pose")
+        for each in scenes
+    }
+    found = np.stack([poses[scene.episode.id][scene.step] for scene in scenes])
+    return torch.tensor(found, dtype=torch.float32) / torch.tensor([POSE_UNIT_M] * 3 + [1.0] * 4)
+
+
+def train(args: Args, part: Part, poses: Tensor | None) -> CompactPolicy:
+    """Return a policy whose perception is trained on scenes, with poses (n, 7) if given."""
+    torch.manual_seed(args.seed)
+    policy = CompactPolicy(CompactConfig(), CompactPolicy.make_spec("flat"))
+    if poses is not None:
+        policy.reader.count = ArmPose(policy.reader.count)  # type: ignore[assignment]
+    policy.train_part(controller=False)
+    optimizer = torch.optim.AdamW(policy.parameters(), args.learning_rate, weight_decay=0.02)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, args.learning_rate, args.steps, pct_start=0.1
+    )
+    random = np.random.default_rng(args.seed)
+    for step in range(args.steps):
+        chosen = random.integers(len(part.scenes), size=args.batch)
+        batch: SceneBatch = part.windows[[int(k) for k in chosen]]
+        if poses is not None:
+            policy.reader.count.pose = poses[chosen]
+        with torch.autocast("cpu", torch.bfloat16):
+            losses = perception_losses(
+                policy.reader, policy.cropper, policy.poser, policy.camera, batch
+            )
+        optimizer.zero_grad()
+        losses["loss"].backward()
+        nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 100 == 99:
+            print(f"{step + 1} of {args.steps} steps, loss {losses['loss']:.3f}", flush=True)
+    return policy.eval()
+
+
+@torch.no_grad()
+def right(policy: CompactPolicy, part: Part, poses: Tensor | None) -> str:
+    """Return how often the nearest body is the right one, with a 95 % interval."""
+    found = []
+    for k, scene in enumerate(part.scenes):
+        batch: SceneBatch = part.windows[[k]]
+        if poses is not None:
+            policy.reader.count.pose = poses[k : k + 1]
+        images = batch.images.float() / 255
+        corner = batch.reader_corner.expand(len(images), 2)
+        maps = policy.reader.encode_scenes(images[:, :, TOP_PX:BOTTOM_PX], corner)
+        shown = policy.reader.embed(batch.prompts.images.float() / 255)
+        answer = policy.reader(maps, batch.frames, batch.prompts, shown, batch.labels.state)
+        place = policy.camera.points(*answer.pixels(corner[:1]))[0, 0].numpy()
+        nearest = np.linalg.norm(scene.positions - place, axis=1).argmin()
+        found.append(nearest == scene.subgoal.object)
+    low, high = wilson(sum(found), len(found))
+    return f"{np.mean(found):.1%} [{low:.1%}, {high:.1%}] of {len(found)}"
+
+
+def main(args: Args) -> None:
+    """Render frames, train, and print how often the right body is found."""
+    torch.set_num_threads(1)
+    drawn, frames = SceneSet(args.scenes), draw_frames(args)
+    held_out = {each.id for each in frames.episodes[::HELD_OUT]}
+    usual = [scene for scene in frames.scenes if scene.step and not scene.elsewhere]
+    known = Part(frames, [scene for scene in usual if scene.episode.id not in held_out])
+    new = Part(frames, [scene for scene in usual if scene.episode.id in held_out])
+    val = SceneSet(args.val)
+    starts = Part(val, [scene for scene in val.scenes if not scene.elsewhere])
+    at_start = poses_of(args, frames.scenes[:1]).expand(len(starts.scenes), 7)
+    of_known, of_new = (poses_of(args, part.scenes) for part in (known, new))
+    for name, part in (("start", starts), ("frames", new)):
+        chance = np.mean([1 / len(scene.positions) for scene in part.scenes])
+        print(f"chance: {name} {chance:.1%}")
+    for title, part, poses in (
+        ("frames", known, None),
+        ("frames, arm pose", known, of_known),
+        ("scenes", Part(drawn, drawn.scenes), None),
+    ):
+        policy = train(args, part, poses)
+        tests = [("start", starts, at_start), ("frames", new, of_new)]
+        if poses is not None:
+            tests.append(("frames, poses of others", new, of_new.roll(len(of_new) // 2, 0)))
+        for name, test, arm in tests:
+            score = right(policy, test, None if poses is None else arm)
+            print(f"{title} ({len(part.scenes)} images): {name} {score}", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(Args))
+    except ClevrSkillsError as error:
+        raise SystemExit(f"error: {error}") from None
