@@ -5,12 +5,13 @@
     clevrskills scenes pick push rotate --scenes 50 --split val --out V
     python benchmarks/arm_state.py --demonstrations D --scenes S --val V --out arm_state
 
-The reader of the compact policy is trained equally long on three sets of images of ``train``:
+The reader of the compact policy is trained equally long on four sets of images of ``train``:
 frames of demonstrations at random steps; the same frames, with the pose of the end effector as a
-further input; and initial scenes, half of them with the arm in a random pose. Each is then tested
-on initial scenes of ``val``, where the arm reveals nothing, and on frames of demonstrations left
-out of training. The network with the pose also gets those of other frames there. The body nearest
-to the predicted position is compared with the object of the next subgoal.
+further input; first frames of demonstrations; and initial scenes, half of them with the arm in a
+random pose. Each is then tested on initial scenes of ``val``, where the arm reveals nothing, and
+on frames of demonstrations left out of training. The network with the pose also gets those of
+other frames there. The body nearest to the predicted position is compared with the object of the
+next subgoal.
 """
 
 from __future__ import annotations
@@ -193,6 +194,7 @@ def main(args: Args) -> None:
     usual = [scene for scene in frames.scenes if scene.step and not scene.elsewhere]
     known = Part(frames, [scene for scene in usual if scene.episode.id not in held_out])
     new = Part(frames, [scene for scene in usual if scene.episode.id in held_out])
+    first = Part(frames, [scene for scene in frames.scenes if not (scene.step or scene.elsewhere)])
     val = SceneSet(args.val)
     starts = Part(val, [scene for scene in val.scenes if not scene.elsewhere])
     at_start = poses_of(args, frames.scenes[:1]).expand(len(starts.scenes), 7)
@@ -203,6 +205,7 @@ def main(args: Args) -> None:
     for title, part, poses in (
         ("frames", known, None),
         ("frames, arm pose", known, of_known),
+        ("first frames", first, None),
         ("scenes", Part(drawn, drawn.scenes), None),
     ):
         policy = train(args, part, poses)

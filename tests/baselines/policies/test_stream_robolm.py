@@ -147,6 +147,23 @@ def test_long_episodes_are_acted_as_they_are_trained(demos: Path) -> None:
 
 
 @torch.no_grad()
+def test_a_window_of_one_step_has_no_memory(demos: Path) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos, starts_every=6, steps=6, window=1)
+    assert isinstance(policy, StreamRoboLM)
+    policy.eval()
+    seen, prompts = stories(policy, 6, (1, 2))
+    whole = actions_of(policy, seen, prompts)[:, :, 0]
+    steps = [part(seen, slice(None), each) for each in (slice(3, 6), slice(3, 6))]
+    other = actions_of(policy, side_by_side(steps, 1), prompts)[:, :, 0]
+    torch.testing.assert_close(other[:, 3:], whole[:, 3:])
+    assert (other[:, :3] - whole[:, :3]).abs().max() > 1e-3
+    memories = policy.begin(prompts, [1, 2])
+    for step in range(6):
+        actions, memories = policy.step(moment(seen, step), memories)
+        assert (actions[:, 0] - whole[:, step]).abs().max() < 1e-4
+
+
+@torch.no_grad()
 def test_episodes_of_different_age_are_worked_on_together(demos: Path) -> None:
     policy, _ = policy_and_windows("stream_robolm", demos, window=3, steps=5, starts_every=3)
     assert isinstance(policy, StreamRoboLM)

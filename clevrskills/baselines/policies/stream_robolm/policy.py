@@ -17,10 +17,10 @@ model count up to the greatest one that it knows.
 
 ``compact`` starts from random weights, except for frozen perception of the policy ``compact`` as
 image encoder. That encoder also finds what the images of the prompt show; the LSTM gets these
-positions beside proprioception. All positions are relative to the end effector, and joints, its
-position on the table and the vacuum are hidden: they tell how the arm has moved so far, and a
-policy that sees them continues that motion instead (causal confusion, de Haan et al. 2019, arXiv
-1905.11979). The policy predicts several actions, executes the first, and has a
+positions beside proprioception. All positions are relative to the end effector. Joints, its
+position on the table, the vacuum and earlier steps are hidden: they tell how the arm has moved so
+far, and a policy that sees them continues that motion (causal confusion, de Haan et al. 2019,
+arXiv 1905.11979). The policy predicts several actions, executes the first, and has a
 cross-entropy loss for the vacuum.
 """
 
@@ -83,7 +83,7 @@ class StreamRoboLMConfig(PolicyConfig):
     cross_every: int = 4  # layers per cross-attention layer
     cross_heads: int = 8
     gate: float = 0.5  # initial value of the gates, before the tanh
-    window: int = 128  # control steps that a token attends to
+    window: int = 128  # control steps that a token attends to; 1: the LSTM has no memory either
     lstm_width: int = 1024
     lstm_layers: int = 2
     recompute: bool = True  # gradient checkpointing of the vision transformer
@@ -209,7 +209,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             cameras=("base_camera",),
             proprioception=True,
             steps=8,
-            starts_every=4,
+            starts_every=8,
             learning_rate=7e-4,
             batch_size=32,
             warm_up_steps=100,
@@ -219,7 +219,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             cross_every=2,
             cross_heads=2,
             gate=1.0,
-            window=8,
+            window=1,
             lstm_width=256,
             lstm_layers=1,
             recompute=False,
@@ -397,8 +397,11 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         """
         with torch.autocast(answers.device.type, enabled=False):
             known = torch.cat([state.float() * self.inputs, places.float()], -1)
-            out, memory = self.lstm(torch.cat([answers.float(), known], -1), memory)
-            return torch.cat([out, known], -1), memory
+            inputs, shape = torch.cat([answers.float(), known], -1), answers.shape[:2]
+            if self.config.window == 1:
+                inputs, memory = inputs.flatten(0, 1)[:, None], None
+            out, after = self.lstm(inputs, memory)
+            return torch.cat([out.reshape(*shape, -1), known], -1), after
 
     def _poses(self, state: Tensor) -> Tensor:
         """Return the poses of the end effector in states (B, T, S), (B, T, 7); those of the world
