@@ -262,11 +262,11 @@ class PerceptionEncoder(nn.Module):
         if poses is None:
             position = torch.zeros_like(position)
         else:
-            content = functional.pad(content[:, 1:], (0, 0, 1, 0))
-            position = geometry.to_local(poses, UNIT_M * position[:, 1:]) / UNIT_M
-            position = functional.pad(position, (0, 0, 1, 0))
+            exist = functional.pad((logit[:, 1:] > 0).to(logit.dtype), (0, 0, 1, 0))
+            position = geometry.to_local(poses, UNIT_M * position) / UNIT_M * exist
+            content, logit = content * exist, logit * exist
         fits = self.reader.temperature * content[:, 1:] @ shown.mT  # (N, BODIES, SHOWN)
-        fits = fits + LOGIT * logit[:, 1:].clamp(max=0)  # no body there
+        fits = fits.masked_fill(~content[:, 1:].any(-1, keepdim=True), -LOGIT)  # no body there
         matches = fits.softmax(1) * shown.any(-1)[:, None]
         places = (matches.mT @ position[:, 1:]).flatten(1)
         matches = torch.cat([content[:, :1] @ shown.mT, matches], 1)
