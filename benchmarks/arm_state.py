@@ -55,12 +55,17 @@ class Args:
     """Data and training."""
 
     demonstrations: Path
+    """Demonstrations of ``train``."""
     scenes: Path
+    """Scenes of ``train``."""
     val: Path
+    """Scenes of ``val``."""
     out: Path
     """Folder of the frames, which are kept."""
     steps: int = 500
+    """Optimizer steps of each training."""
     batch: int = 32
+    """Images in a batch."""
     learning_rate: float = 2e-3
     seed: int = 0
 
@@ -75,7 +80,8 @@ class FrameWorker(SceneWorker):
         env.set_state(torch.as_tensor(episode.states[0][None]))
         yield starts[0]  # later frames refer to its image
         random = np.random.default_rng(episode.info["seed"])
-        steps = random.choice(np.arange(1, len(episode)), FRAMES, replace=False)
+        later = np.arange(1, len(episode))
+        steps = random.choice(later, min(FRAMES, len(later)), replace=False)
         for step in sorted(steps.tolist()):
             env.set_state(torch.as_tensor(episode.states[step][None]))
             _, leaf, done = max(start for start in starts if start[0] <= step)

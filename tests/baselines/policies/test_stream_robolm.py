@@ -97,15 +97,17 @@ def actions_of(policy: StreamRoboLM, seen: Observations, prompts: Prompts) -> Te
     return policy._predict(policy._known(seen, prompts))
 
 
-@pytest.mark.parametrize("backbone", BACKBONES)
+@pytest.mark.parametrize(
+    ("backbone", "window"), [("tiny-opt", 4), ("tiny-llama", 4), ("tiny-opt", 1)]
+)
 @torch.no_grad()
-def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None:
+def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str, window: int) -> None:
     policy, _ = policy_and_windows(
         "stream_robolm",
         demos,
         language_model=backbone,
         steps=14,
-        window=4,
+        window=window,
         proprioception=True,
         lstm_layers=2,
     )
@@ -157,10 +159,6 @@ def test_a_window_of_one_step_has_no_memory(demos: Path) -> None:
     other = actions_of(policy, side_by_side(steps, 1), prompts)[:, :, 0]
     torch.testing.assert_close(other[:, 3:], whole[:, 3:])
     assert (other[:, :3] - whole[:, :3]).abs().max() > 1e-3
-    memories = policy.begin(prompts, [1, 2])
-    for step in range(6):
-        actions, memories = policy.step(moment(seen, step), memories)
-        assert (actions[:, 0] - whole[:, step]).abs().max() < 1e-4
 
 
 @torch.no_grad()
@@ -477,6 +475,9 @@ def test_inputs_do_not_reveal_the_motion_of_the_arm(demos: Path) -> None:
     assert sorted(known) == ["ee_pose"] * 5 + ["holding"]  # height and orientation
     tiny, _ = policy_and_windows("stream_robolm", demos, "tiny", proprioception=True)
     assert tiny.inputs.all()
+    tiny.spec = replace(tiny.spec, state_parts={"qpos": tiny.state_size})  # no pose is needed
+    state = torch.zeros(1, 2, tiny.state_size)
+    assert tiny._poses(state).tolist() == [[[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]] * 2]
 
 
 def test_perception_of_another_policy_is_refused(tmp_path: Path) -> None:

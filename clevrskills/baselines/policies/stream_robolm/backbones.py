@@ -180,7 +180,9 @@ class PretrainedEncoder(nn.Module):
     def forward(
         self, images: Tensor, shown: Tensor, poses: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width), and no places (N, 0)."""
+        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width), and no places (N, 0);
+        the other arguments do not matter.
+        """
         none = images.new_zeros(len(images), 0)
         if not len(images):
             return images.new_zeros(0, self.count, self.width), none

@@ -405,9 +405,9 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     def _poses(self, state: Tensor) -> Tensor:
         """Return the poses of the end effector in states (B, T, S), (B, T, 7); those of the world
-        frame without states.
+        frame without states, or if the image encoder gives no positions.
         """
-        if not self.state_size:
+        if not (self.state_size and self.sight.images.places):
             return state.new_tensor(_ORIGIN).expand(*state.shape[:-1], 7)
         parts = self.normalize_state.inverse(state).split([*self.spec.state_parts.values()], -1)
         return dict(zip(self.spec.state_parts, parts, strict=True))["ee_pose"]
