@@ -115,6 +115,7 @@ SUITES = {"lohoravens": "pick_place_color", "ivispar": "geoms", "asgardbench": "
 ZOO = {
     "checkpoint:zoo/compact": "sort",
     "checkpoint:zoo/compact-l0": "touch",
+    "checkpoint:zoo/stream-robolm-compact": "pick",
     "checkpoint:zoo/cliport-primitives": f"{SUITES['lohoravens']} --interface pick_place_pixels",
     "rl:zoo/boards": "geoms --split base",
     "rl:zoo/move-without-hitting": "move_without_hitting",

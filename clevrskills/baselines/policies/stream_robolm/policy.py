@@ -208,10 +208,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         "compact": StreamRoboLMConfig(
             cameras=("base_camera",),
             proprioception=True,
-            steps=8,
-            starts_every=8,
+            steps=2,
+            starts_every=2,
             learning_rate=7e-4,
-            batch_size=32,
+            batch_size=128,
             warm_up_steps=100,
             language_model="compact-opt",
             image_encoder="compact",
