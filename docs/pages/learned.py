@@ -32,11 +32,9 @@ from pages.trainings import markdown
 PAGE, FOLDER, POSITIONS = DOCS / "training_results.md", RESULTS / "learned", RESULTS / "positions"
 PART = re.compile(r"(<!-- (\w+) -->).*?(<!-- end of \2 -->)", re.DOTALL)
 CONTROL = "bc-compact-l0"
-STREAM, SEQUENTIAL = "stream-robolm-compact", ("compact-l0-l1", "compact-l0-l1-l2")
-POLICIES = ("compact", *SEQUENTIAL, "compact-l0", STREAM, CONTROL, "oracle", "random", "zero")
-LEARNED = POLICIES[:6]
-TRAINED_ON = {STREAM: "L0", SEQUENTIAL[0]: "L1", SEQUENTIAL[1]: "L2"}
-"""Latest level that policies without a submission were trained on."""
+STREAM = "stream-robolm-compact"
+POLICIES = ("compact", "compact-l0", STREAM, CONTROL, "oracle", "random", "zero")
+LEARNED = POLICIES[:4]
 SPLITS = {"test": "unseen", "train": "seen"}
 COLUMNS = (
     *(("L0", "trained"), ("L1", "zero-shot"), ("L2", "zero-shot")),
@@ -105,7 +103,7 @@ def keep(folder: Path) -> None:
 
 def read() -> tuple[dict[tuple[str, str], Outcomes], dict[str, str]]:
     """Return the outcomes by policy and condition, and what each policy was trained on."""
-    runs, trained_on = list[Outcomes](), dict(TRAINED_ON)
+    runs, trained_on = list[Outcomes](), {STREAM: "L0"}  # without a submission
     for path in sorted(LEADERBOARD.glob("*.json")):
         found = read_submission(path)
         for cell in found.cells.values():
@@ -267,7 +265,7 @@ def _of(name: str) -> tuple[str, str]:
 
 
 def _setting(level: str, trained_on: str) -> str:
-    return "trained" if level in ("L0", trained_on) or trained_on == "all" else "zero-shot"
+    return "trained" if level == "L0" or trained_on == "all" else "zero-shot"
 
 
 def _heading(column: tuple[str, ...]) -> str:
