@@ -33,8 +33,10 @@ PAGE, FOLDER, POSITIONS = DOCS / "training_results.md", RESULTS / "learned", RES
 PART = re.compile(r"(<!-- (\w+) -->).*?(<!-- end of \2 -->)", re.DOTALL)
 CONTROL = "bc-compact-l0"
 STREAM = "stream-robolm-compact"
-POLICIES = ("compact", "compact-l0", STREAM, CONTROL, "oracle", "random", "zero")
-LEARNED = POLICIES[:4]
+SEQUENTIAL = {"compact-l0-l1": "L1", "compact-l0-l1-l2": "L2"}
+"""Rows trained level by level, with the last level."""
+LEARNED = ("compact", *SEQUENTIAL, "compact-l0", STREAM, CONTROL)
+POLICIES = (*LEARNED, "oracle", "random", "zero")
 SPLITS = {"test": "unseen", "train": "seen"}
 COLUMNS = (
     *(("L0", "trained"), ("L1", "zero-shot"), ("L2", "zero-shot")),
@@ -103,7 +105,7 @@ def keep(folder: Path) -> None:
 
 def read() -> tuple[dict[tuple[str, str], Outcomes], dict[str, str]]:
     """Return the outcomes by policy and condition, and what each policy was trained on."""
-    runs, trained_on = list[Outcomes](), {STREAM: "L0"}  # without a submission
+    runs, trained_on = list[Outcomes](), {STREAM: "L0", **SEQUENTIAL}
     for path in sorted(LEADERBOARD.glob("*.json")):
         found = read_submission(path)
         for cell in found.cells.values():
@@ -265,7 +267,7 @@ def _of(name: str) -> tuple[str, str]:
 
 
 def _setting(level: str, trained_on: str) -> str:
-    return "trained" if level == "L0" or trained_on == "all" else "zero-shot"
+    return "trained" if level in ("L0", trained_on) or trained_on == "all" else "zero-shot"
 
 
 def _heading(column: tuple[str, ...]) -> str:

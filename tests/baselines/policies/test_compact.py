@@ -211,6 +211,32 @@ def test_a_batch_of_scenes() -> None:
     assert tuple(batch.images[0, :, row, column].tolist()) == COLORS["blue"]
 
 
+def test_scenes_of_compositions_are_also_prompted_by_the_subgoal() -> None:
+    """Unless its sentence names a place that it does not show."""
+    windows = windows_of_scenes()
+    skill = windows._scenes[0]
+    first, second = skill.episode.keys
+    shown = {
+        f"{{obj:{key}}}": skill.episode.body_images[k] for k, key in enumerate((first, second))
+    }
+    text = f"Pick {{obj:{first}}}, then {{obj:{second}}}."
+    episode = replace(skill.episode, level="L1", text=text, prompt_images=shown, shows=(0, 1))
+    goal = replace(skill.subgoal, text=f"Pick {{obj:{second}}}.", plain="Pick it.", object=1)
+    composed = replace(skill, episode=episode, subgoal=goal, done=1)
+    placed = replace(composed, subgoal=replace(goal, position=BODIES[0]))
+
+    def prompted(scene: LabeledScene) -> set[tuple[int, int]]:
+        """Return the token that shows the object, and the number of completed subgoals."""
+        windows._scenes = [scene]
+        batches = [windows[[k]] for k in range(40)]
+        return {(int(b.pointed[0, 0]), int(b.labels.count[0])) for b in batches}
+
+    by_task, by_subgoal, in_words = (5, 1), (2, 0), {(0, 0), (0, 1)}
+    assert prompted(composed) - in_words == {by_task, by_subgoal}
+    assert prompted(placed) - in_words == {by_task}
+    assert prompted(replace(composed, episode=replace(episode, level="L0"))) - in_words == {by_task}
+
+
 def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:
     policy, batch = make_policy(), windows_of_scenes()[[0, 3]]
     shown = torch.ones(int((batch.ordered.image_index >= 0).sum()), policy.config.width)

@@ -48,6 +48,8 @@ SHIFT_PX = 8
 """Greatest random shift of images in pixels."""
 WORDS_ONLY_SHARE = 0.12
 """Share of prompts with images that are replaced by words."""
+SUBGOAL_SHARE = 0.5
+"""Share of scenes of compositions that are prompted by the sentence of the subgoal."""
 RECOLOR_SHARE, DIM = 0.5, 0.35
 """Share of scenes with permuted color channels, if no word names an object, and the range of their
 scales."""
@@ -212,7 +214,7 @@ class SceneWindows:
     def __getitem__(self, indices: Sequence[int]) -> SceneBatch:
         """Return a batch; indices beyond the last scene wrap around, with other augmentation."""
         rng = np.random.default_rng((self._seed, int(indices[0])))
-        chosen = [self._scenes[index % len(self)] for index in indices]
+        chosen = [_prompted(self._scenes[index % len(self)], rng) for index in indices]
         down, across = (int(n) for n in rng.integers(-SHIFT_PX, SHIFT_PX + 1, 2))
         images = dict[tuple[int, str], int]()
         frames, prompts, prompt_owner, pointed, colors = [], [], list[int](), [], []
@@ -287,6 +289,21 @@ class SceneWindows:
             if body >= 0 and token <= self._length
         }
         return prompt, [first.get(k, 0) for k in (scene.subgoal.object, scene.subgoal.target)]
+
+
+def _prompted(scene: LabeledScene, rng: np.random.Generator) -> LabeledScene:
+    """Return a scene of a composition with its own prompt or, if it names the target, with the
+    sentence of the subgoal; a scene of a skill unchanged.
+    """
+    episode, goal = scene.episode, scene.subgoal
+    placed = np.isfinite(goal.position[:2]).all()
+    if episode.level == "L0" or placed or rng.random() >= SUBGOAL_SHARE:
+        return scene
+    keys = [f"{{obj:{key}}}" for key in episode.keys]
+    images = dict(zip(keys, episode.body_images, strict=True))
+    shows = tuple(range(len(keys)))
+    asked = replace(episode, text=goal.text, plain=goal.plain, prompt_images=images, shows=shows)
+    return replace(scene, episode=asked, done=0, first=scene.image)
 
 
 def key_step(scene: LabeledScene) -> str:
