@@ -118,8 +118,8 @@ class _Instance:
 
     def __init__(self, episode: SymbolicEpisode) -> None:
         task, self.variant = episode.task, Variant.from_json(episode.start["variant"])
-        things = [PlacedObject(**thing) for thing in episode.start["things"]]
-        self.house = house_of(task, self.variant, things)
+        items = [PlacedObject(**item) for item in episode.start["things"]]
+        self.house = house_of(task, self.variant, items)
         self.goal = goal_of(task, self.variant, "paper", self.house)
         self.care = Care(task, self.variant, self.house)
         told = read_sentence(episode.text)[1]

@@ -22,6 +22,14 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.field import (
+    AREAS,
+    BESIDE_M,
+    SIDE_WORDS,
+    SIDES,
+    FieldBody,
+    FieldView,
+)
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     FREE_AREA,
     Instruction,
@@ -36,14 +44,6 @@ from clevrskills.suites.lohoravens.prompts.phrasing import picks_of
 from clevrskills.suites.lohoravens.solver import next_move
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import (
-    AREAS,
-    BESIDE_M,
-    SIDE_WORDS,
-    SIDES,
-    FieldView,
-    Thing,
-)
 from clevrskills.tasks.bank_files import read_banks
 
 FIRST_SEED = 10_000_000
@@ -139,11 +139,11 @@ def draw_instructions(
     for _ in range(TRIES * count):
         if len(found) == count:
             break
-        thing = scene.movable[int(generator.integers(len(scene.movable)))]
-        kinds = [options for options in _targets(thing, scene) if options]
+        body = scene.movable[int(generator.integers(len(scene.movable)))]
+        kinds = [options for options in _targets(body, scene) if options]
         shares = np.array([FREE_SHARE if options == [FREE_AREA] else 1.0 for options in kinds])
         target = kinds[int(generator.choice(len(kinds), p=shares / shares.sum()))]
-        pick = _one([*picks_of(thing, scene)], generator)
+        pick = _one([*picks_of(body, scene)], generator)
         text = f"pick up the {pick} and place it on the {_one(target, generator)}"
         instruction = parse(text)
         assert instruction is not None
@@ -156,9 +156,9 @@ def draw_instructions(
     return found
 
 
-def _targets(thing: Thing, scene: FieldView) -> Iterator[list[str]]:
+def _targets(body: FieldBody, scene: FieldView) -> Iterator[list[str]]:
     """Return the possible supports of an object, by kind."""
-    others = [other for other in scene.things if other is not thing and other.solid]
+    others = [other for other in scene.bodies if other is not body and other.solid]
     blocks = [other for other in others if other.movable]
     yield [FREE_AREA]
     yield [f"{area} area" for area in AREAS]
@@ -179,7 +179,7 @@ def reworded(instruction: Instruction, generator: np.random.Generator) -> str:
     no wording for it.
     """
     pick, place = instruction.pick, instruction.place
-    fields = {"thing": str(Phrase(pick.color, pick.kind, pick.size))}
+    fields = {"object": str(Phrase(pick.color, pick.kind, pick.size))}
     if isinstance(place, Phrase):
         of, fields["target"] = "color", str(place)
     elif place.of is not None:

@@ -31,11 +31,11 @@ REPORT = "report"
 _CHAT = "chat:"
 _REPORTER = """\
 You look at a table from above and report to a planner who cannot see it. Top is near the robot, and
-in the upper half of the image. Tell of each thing in a line of its own of exactly this form:
+in the upper half of the image. Report each object in a line of its own, in exactly this form:
 The <smaller or bigger> <color> block is in the <area> area, on the <color> block.
-Areas: top left, top right, bottom left, bottom right. What stands behind the comma is left out
-where a thing lies on the table; other words for it are: on the <color> zone, in the <color> bowl.
-Of bowls and zones no size is told. Add nothing else."""
+Areas: top left, top right, bottom left, bottom right. If an object is on the table, leave out the
+part after the comma; otherwise it may also be: on the <color> zone, in the <color> bowl. Give no
+size for bowls and zones. Add nothing else."""
 
 
 class PAR:

@@ -56,9 +56,9 @@ class Sentences:
 class WordingSet:
     """Sentences of a task with slots in braces for words and bodies.
 
-    A body ``{thing}`` is an image, or its name in text-only prompts; ``{thing:words}`` is always
-    its name, and ``{thing:texture}`` its texture. Words of relation, direction, order and count are
-    in braces too, as in ``Put {top} {on} {bottom}``. The goal must contain them.
+    A body ``{object}`` is an image, or its name in text-only prompts; ``{object:words}`` is always
+    its name, and ``{object:texture}`` its texture. Words of relation, direction, order and count
+    are in braces too, as in ``Put {top} {on} {bottom}``. The goal must contain them.
 
     Attributes:
         paper: The paper's sentence, wording 0.
@@ -110,10 +110,11 @@ class WordingSet:
         """
         bodies = [*filter(None, layout.bodies), *layout.examples]
         filled = {**leaf_slots(self.leaves, goal, layout), **fields}
-        things = {name: value for name, value in filled.items() if isinstance(value, Body)}
+        bodies_by_slot = {name: value for name, value in filled.items() if isinstance(value, Body)}
         by_names = {
             names: _Filled(
-                filled | {name: _Thing(body, names, bodies) for name, body in things.items()}
+                filled
+                | {name: _NamedBody(body, names, bodies) for name, body in bodies_by_slot.items()}
             )
             for names in dict.fromkeys(one.names for one in self.templates)
         }
@@ -140,7 +141,7 @@ class _Filled(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class _Thing:
+class _NamedBody:
     """A body in a sentence."""
 
     body: Body

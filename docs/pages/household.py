@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from clevrskills.assets.solids import box
 from clevrskills.suites.asgardbench.drawing.house import HouseScene
 from clevrskills.suites.asgardbench.drawing.stage import RenderStage, model
-from clevrskills.suites.asgardbench.models.catalogue import STATES, fixture_builders, thing_builders
+from clevrskills.suites.asgardbench.models.catalogue import STATES, fixture_builders, item_builders
 from clevrskills.suites.asgardbench.models.model import FixtureModel, Piece, State
 from clevrskills.suites.asgardbench.models.surfaces import Appearance
 from clevrskills.suites.asgardbench.rules.camera import aimed
@@ -35,7 +35,7 @@ FAMILIES = {"kitchen": "coffee", "bathroom": "clean_mirror", "living": "turn_on_
 
 def write(folder: Path = DOCS) -> None:
     """Write the sheets, the strips and the film."""
-    shown = [(kind, State()) for kind in (*thing_builders(), *fixture_builders())]
+    shown = [(kind, State()) for kind in (*item_builders(), *fixture_builders())]
     _save(_photos(shown), folder / "household_objects.webp")
     pairs = [(kind, state) for kind, states in STATES.items() for state in (State(), *states)]
     _save(_photos(pairs), folder / "household_states.webp")
@@ -141,8 +141,8 @@ def _rooms() -> Image.Image:
     scene = HouseScene(size_px=2 * size)
     for k, label in enumerate(labels):
         made = room(label)
-        things = set_up(FAMILIES[made.kind], Variant(label), np.random.default_rng(label))
-        world = Household(made, things)
+        items = set_up(FAMILIES[made.kind], Variant(label), np.random.default_rng(label))
+        world = Household(made, items)
         aside = 0.35 * made.width_m * (1 if made.fixtures[0].x_m < 0 else -1)
         south = any(f.type == "CounterTop" and f.yaw_rad > 3 for f in made.fixtures)
         eye = (aside, (0.75 if south else 0.2) - made.depth_m / 2, 1.58)

@@ -162,8 +162,8 @@ def _facts(predicate: type[Predicate]) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _link(thing: Any) -> str:
-    path = Path(inspect.getsourcefile(thing) or "").resolve().relative_to(ROOT)
+def _link(definition: Any) -> str:
+    path = Path(inspect.getsourcefile(definition) or "").resolve().relative_to(ROOT)
     return f"[{path.name}](../{path})"
 
 

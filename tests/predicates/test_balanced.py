@@ -11,15 +11,15 @@ from clevrskills.predicates import CRITERIA, Balanced
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import STATIC_SPIN_RAD_PER_S
-from tests.support.worlds import Thing, make_world, move_gripper, pose
+from tests.support.worlds import BodySpec, make_world, move_gripper, pose
 
-FOOT = Thing("foot", "scale foot", static=True)
-BEAM = Thing("beam", "scale beam", static=True)
-PLATES = [Thing(f"plate_{k}", "scale plate", static=True) for k in (0, 1)]
+FOOT = BodySpec("foot", "scale foot", static=True)
+BEAM = BodySpec("beam", "scale beam", static=True)
+PLATES = [BodySpec(f"plate_{k}", "scale plate", static=True) for k in (0, 1)]
 HEIGHTS_M = (0.06, 0.02, 0.04, 0.03)
-BLOCKS = [Thing(f"block_{k}", "cube", (0.1, 0.1, h)) for k, h in enumerate(HEIGHTS_M)]
+BLOCKS = [BodySpec(f"block_{k}", "cube", (0.1, 0.1, h)) for k, h in enumerate(HEIGHTS_M)]
 """The first is as heavy as the next two together; the last is not needed."""
-THINGS = [FOOT, BEAM, *PLATES, *BLOCKS]
+BODIES = [FOOT, BEAM, *PLATES, *BLOCKS]
 BEAM_SLOT, PLATE_SLOTS, BLOCK_SLOTS, LAST = 1, (2, 3), (4, 5, 6), 7
 PLATE_Y, PLATE_TOP = (-0.18, 0.18), 0.115
 EQUAL = ((4,), (5, 6))
@@ -34,7 +34,7 @@ def scale(batch=1):
     poses = [pose(FOOT, 0, 0), pose(BEAM, 0, 0, bottom_z=0.061)]
     poses += [pose(p, 0, y, bottom_z=0.079) for p, y in zip(PLATES, PLATE_Y, strict=True)]
     poses += [pose(b, -0.3, 0.15 * k - 0.2) for k, b in enumerate(BLOCKS)]
-    one = make_world(THINGS, poses)
+    one = make_world(BODIES, poses)
     solids = Solids(
         **{
             f.name: getattr(one.solids, f.name).expand(
@@ -62,7 +62,7 @@ def pile(world, stacks):
     """Stack blocks on the plates, or, on a third place, beside them."""
     for stack, y, bottom in zip(stacks, (*PLATE_Y, 0.0), (PLATE_TOP, PLATE_TOP, 0.2), strict=False):
         for k in stack:
-            block = THINGS[k]
+            block = BODIES[k]
             at = pose(block, 0.0, y, bottom_z=bottom)
             world.set_body_pose(slot(k, world), at.expand(world.num_envs, 7))
             bottom += block.size[2]
@@ -214,12 +214,12 @@ def test_carried_by_the_table_as_well_it_does_not_count(criteria):
 
 def test_a_block_across_both_plates_is_on_neither():
     """A plank that is as long as the scale."""
-    plank = Thing("plank", "cube", (0.08, 0.44, 0.03))
-    things = [FOOT, BEAM, *PLATES, plank, BLOCKS[1], BLOCKS[1]]
+    plank = BodySpec("plank", "cube", (0.08, 0.44, 0.03))
+    specs = [FOOT, BEAM, *PLATES, plank, BLOCKS[1], BLOCKS[1]]
     start = scale()
     poses = [*start.body_pose[0, :4], pose(plank, 0, 0, bottom_z=PLATE_TOP)]
     poses += [pose(BLOCKS[1], 0, y, bottom_z=PLATE_TOP + 0.03) for y in PLATE_Y]
-    world = make_world(things, poses)
+    world = make_world(specs, poses)
     move_gripper(world, (-0.1, 0.0, 0.5))
     loads = goal_for(world).loads(world)
     assert loads.on[0, 0].all()

@@ -13,7 +13,7 @@ from tests.support.worlds import (
     AREA,
     CUBE,
     SLAB,
-    Thing,
+    BodySpec,
     index,
     make_world,
     move_gripper,
@@ -21,8 +21,8 @@ from tests.support.worlds import (
     tabletop,
 )
 
-TOWER = Thing("tower", "cube", (0.05, 0.05, 0.25))
-DISC = Thing("disc", "cube", (0.12, 0.12, 0.025))
+TOWER = BodySpec("tower", "cube", (0.05, 0.05, 0.25))
+DISC = BodySpec("disc", "cube", (0.12, 0.12, 0.025))
 THROWN, TARGET, OTHER = range(3)
 GOAL_XY = (0.0, 0.3)
 ON_AREA_M = 0.01 + CUBE.geometry.half_extents[2]

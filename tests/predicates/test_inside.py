@@ -7,7 +7,7 @@ import torch
 
 from clevrskills.core.geometry import rotate, yaw_quaternion
 from clevrskills.predicates import CRITERIA, Inside, OnTop
-from tests.support.worlds import AREA, CUBE, TWIN, Thing, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, TWIN, BodySpec, index, make_world, move_gripper, pose
 
 LIMIT_M = CRITERIA["paper"].inside_overhang_m
 
@@ -72,7 +72,7 @@ def test_held_moving_or_touched():
 
 def test_the_outline_is_that_of_the_shape_not_its_box():
     """A corner of the box of a hexagon lies outside the hexagon."""
-    tile = Thing("tile", "hexagon", (0.24, 0.24, 0.01))
+    tile = BodySpec("tile", "hexagon", (0.24, 0.24, 0.01))
     corner = pose(CUBE, 0.085, 0.085, bottom_z=0.01)
     assert holds(world_with(corner))
     assert not holds(world_with(corner, area=tile))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, InsideAfter
-from tests.support.worlds import AREA, CUBE, TWIN, Thing, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, TWIN, BodySpec, index, make_world, move_gripper, pose
 
 OUT, IN = (0.0, 0.4, 0.0), (0.05, 0.05, 0.01)
 FIRST_OUT, FIRST_IN = (0.0, -0.4, 0.0), (-0.05, -0.05, 0.01)
@@ -21,8 +21,8 @@ def follow(*steps, criteria="paper"):
     )
     state, found = goal.initial_state(world), []
     for places in steps:
-        for slot, (thing, (x, y, z)) in enumerate(zip((CUBE, TWIN), places, strict=True)):
-            world.set_body_pose(index(world, slot), pose(thing, x, y, 0.0, z)[None])
+        for slot, (spec, (x, y, z)) in enumerate(zip((CUBE, TWIN), places, strict=True)):
+            world.set_body_pose(index(world, slot), pose(spec, x, y, 0.0, z)[None])
         outcome = goal.evaluate(world, state)
         state = outcome.state
         assert (outcome.progress == 1.0) == outcome.holds
@@ -73,7 +73,7 @@ def test_on_the_first_one_is_inside_too():
 
 
 def test_on_something_in_the_area_it_is_too_early_as_well():
-    third = Thing("third", "cube", CUBE.size)
+    third = BodySpec("third", "cube", CUBE.size)
     world = make_world(
         [CUBE, TWIN, AREA, third],
         [

@@ -38,8 +38,8 @@ def at(share, angle_deg=0.0):
 
 
 def put(world, xy, slot=0):
-    thing = (CUBE, SLAB)[slot]
-    world.set_body_pose(index(world, slot), pose(thing, *xy)[None])
+    spec = (CUBE, SLAB)[slot]
+    world.set_body_pose(index(world, slot), pose(spec, *xy)[None])
 
 
 def after(goal, world, *events):

@@ -6,7 +6,7 @@ import torch
 from clevrskills.predicates import SameStack
 from tests.support.worlds import (
     CUBE,
-    Thing,
+    BodySpec,
     index,
     make_world,
     move_gripper,
@@ -15,9 +15,9 @@ from tests.support.worlds import (
     row_of_world,
 )
 
-WIDE = Thing("wide", "cube", (0.12, 0.12, 0.03))
+WIDE = BodySpec("wide", "cube", (0.12, 0.12, 0.03))
 HEIGHT_M = 0.05
-THINGS = [WIDE, *[Thing(f"cube_{k}", "cube", CUBE.size) for k in range(4)]]
+BODIES = [WIDE, *[BodySpec(f"cube_{k}", "cube", CUBE.size) for k in range(4)]]
 OBJECTS = [0, 1, 2, 3]
 FLOOR = {0: (0, 0, 0), 1: (0.2, 0, 0), 2: (0.2, 0.2, 0), 3: (0, 0.2, 0), 4: (-0.2, 0.2, 0)}
 
@@ -25,8 +25,8 @@ FLOOR = {0: (0, 0, 0), 1: (0.2, 0, 0), 2: (0.2, 0.2, 0), 3: (0, 0.2, 0), 4: (-0.
 def world_with(**at):
     """Bodies at (x, y, height of their lower side); the others side by side on the table."""
     places = FLOOR | {int(k[1:]): v for k, v in at.items()}
-    poses = [pose(t, x, y, 0.0, z) for t, (x, y, z) in zip(THINGS, places.values(), strict=True)]
-    return make_world(THINGS, poses)
+    poses = [pose(t, x, y, 0.0, z) for t, (x, y, z) in zip(BODIES, places.values(), strict=True)]
+    return make_world(BODIES, poses)
 
 
 def look(world, objects=OBJECTS):

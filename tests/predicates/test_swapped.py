@@ -25,8 +25,8 @@ def swap(world, kind=AtPosition):
 
 
 def put(world, slot, place, bottom_z=0.0):
-    thing = (CUBE, BRICK)[slot]
-    world.set_body_pose(index(world, slot), pose(thing, place[0], place[1], 0.7, bottom_z)[None])
+    spec = (CUBE, BRICK)[slot]
+    world.set_body_pose(index(world, slot), pose(spec, place[0], place[1], 0.7, bottom_z)[None])
 
 
 def lift(world, slot, place):

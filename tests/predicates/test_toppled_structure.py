@@ -6,7 +6,7 @@ import torch
 from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.predicates import OnTop, Order, ToppledStructure
 from clevrskills.sim.tensor_world import TensorWorld
-from tests.support.worlds import CUBE, HEXAGON, SLAB, Thing, make_world, move_gripper, pose
+from tests.support.worlds import CUBE, HEXAGON, SLAB, BodySpec, make_world, move_gripper, pose
 
 KEYS = (SLAB, CUBE, HEXAGON)
 BASE = (-0.2, 0.0)
@@ -16,7 +16,7 @@ def stack():
     """A hexagon on a cube on a slab, and a brick beside them."""
     heights = (0.0, 0.03, 0.08)
     poses = [pose(t, *BASE, bottom_z=z) for t, z in zip(KEYS, heights, strict=True)]
-    brick = Thing("brick", "cube", (0.08, 0.04, 0.03))
+    brick = BodySpec("brick", "cube", (0.08, 0.04, 0.03))
     world = make_world([*KEYS, brick], [*poses, pose(brick, 0.0, 0.25)])
     move_gripper(world, (*BASE, 0.4))
     return world
@@ -82,23 +82,23 @@ def test_one_that_is_still_up_is_enough_to_fail(left):
     def all_but_one(world):
         topple(world)
         x, y = BASE
-        thing = KEYS[left]
-        world.set_body_pose(torch.tensor([left]), pose(thing, x, y, bottom_z=0.03)[None])
+        spec = KEYS[left]
+        world.set_body_pose(torch.tensor([left]), pose(spec, x, y, bottom_z=0.03)[None])
 
     assert not episode(goal(), stack(), touch, all_but_one)[0].holds
     assert episode(goal(), stack(), touch, all_but_one, topple)[0].holds
 
 
-LONG = Thing("long", "cube", (0.04, 0.24, 0.03))
+LONG = BodySpec("long", "cube", (0.04, 0.24, 0.03))
 
 
 def bridge(x=0.0, z=0.05, turn=(1.0, 0.0, 0.0, 0.0)):
     """Two cubes on the table, and a long body at a place and a height, stacked at first."""
-    twin = Thing("twin", "cube", CUBE.size)
-    things = [CUBE, twin, LONG]
+    twin = BodySpec("twin", "cube", CUBE.size)
+    specs = [CUBE, twin, LONG]
     heights = (0.0, 0.05, 0.1)
     world = make_world(
-        things, [pose(t, *BASE, bottom_z=h) for t, h in zip(things, heights, strict=True)]
+        specs, [pose(t, *BASE, bottom_z=h) for t, h in zip(specs, heights, strict=True)]
     )
     move_gripper(world, (*BASE, 0.4))
 

@@ -10,17 +10,17 @@ from clevrskills.predicates import CRITERIA, Touched, TouchedPushed, TouchedTopp
 from clevrskills.predicates.touched import tilt
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import CONTACT_TOLERANCE_M
-from tests.support.worlds import CUBE, SLAB, Thing, index, make_world, move_gripper, pose
+from tests.support.worlds import CUBE, SLAB, BodySpec, index, make_world, move_gripper, pose
 
-TOWER = Thing("tower", "cube", (0.05, 0.05, 0.20))
+TOWER = BodySpec("tower", "cube", (0.05, 0.05, 0.20))
 HOME = (-0.2, 0.0)
 ABOVE_M = 0.1
 
 
-def stage(thing=CUBE):
-    """A thing beside a slab, and the state at the start."""
-    world = make_world([thing, SLAB], [pose(thing, *HOME), pose(SLAB, -0.2, 0.3)])
-    move_gripper(world, (*HOME, 2 * thing.geometry.half_extents[2] + ABOVE_M))
+def stage(spec=CUBE):
+    """A spec beside a slab, and the state at the start."""
+    world = make_world([spec, SLAB], [pose(spec, *HOME), pose(SLAB, -0.2, 0.3)])
+    move_gripper(world, (*HOME, 2 * spec.geometry.half_extents[2] + ABOVE_M))
     return world
 
 
@@ -87,13 +87,13 @@ LIMIT = CRITERIA["paper"].touch_speed_m_per_s
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
 @pytest.mark.parametrize(("share", "spoiled"), [(0.99, False), (1.01, True)])
 def test_a_strike_spoils_the_goal(kind, share, spoiled):
-    thing = TOWER if kind is TouchedToppled else CUBE
+    spec = TOWER if kind is TouchedToppled else CUBE
     done = {Touched: leave, TouchedPushed: moved(x=0.12), TouchedToppled: lay_down}[kind]
     events = at_speed(touch, share * LIMIT), at_speed(leave, 0.0), done
-    outcome = episode(kind, stage(thing), *events)
+    outcome = episode(kind, stage(spec), *events)
     assert bool(outcome.holds) != spoiled
     assert (float(outcome.reward) == 0.0) == spoiled
-    assert bool(episode(kind, stage(thing), *events, criteria="released").holds)
+    assert bool(episode(kind, stage(spec), *events, criteria="released").holds)
 
 
 def test_a_touched_object_may_be_left_fast():
@@ -103,11 +103,11 @@ def test_a_touched_object_may_be_left_fast():
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
 def test_a_strike_after_a_gentle_touch_spoils_the_goal(kind):
     """Flung or whipped, the contact kept."""
-    thing = TOWER if kind is TouchedToppled else CUBE
+    spec = TOWER if kind is TouchedToppled else CUBE
     done = {Touched: leave, TouchedPushed: moved(x=0.12), TouchedToppled: lay_down}[kind]
     for speed, spoiled in ((0.99 * LIMIT, False), (1.01 * LIMIT, True)):
         events = at_speed(touch, 0.0), at_speed(touch, speed), at_speed(leave, 0.0), done
-        outcome = episode(kind, stage(thing), *events)
+        outcome = episode(kind, stage(spec), *events)
         assert bool(outcome.holds) != spoiled
         goal = kind(torch.tensor([0]))
         assert [bool(v) for v in goal.unsolvable(outcome.state).values()] == [spoiled]
@@ -228,11 +228,11 @@ def test_lifting_is_no_push():
 
 @pytest.mark.parametrize(("tilt_deg", "upright"), [(44.5, True), (45.5, False), (180.0, False)])
 def test_an_object_that_falls_over_is_toppled_and_not_pushed(tilt_deg, upright):
-    for thing in (CUBE, TOWER):
+    for spec in (CUBE, TOWER):
         fall = moved(x=0.15, turn=((1.0, 0.0, 0.0), radians(tilt_deg)))
-        assert bool(episode(TouchedPushed, stage(thing), touch, fall).holds) == upright
+        assert bool(episode(TouchedPushed, stage(spec), touch, fall).holds) == upright
         for criteria in CRITERIA:
-            outcome = episode(TouchedToppled, stage(thing), touch, fall, criteria=criteria)
+            outcome = episode(TouchedToppled, stage(spec), touch, fall, criteria=criteria)
             assert bool(outcome.holds) != upright
 
 
@@ -370,7 +370,7 @@ def test_realized_it_holds_and_no_other_body_is_in_the_way(kind):
 
 
 def test_no_room_to_realize_it_raises():
-    world = make_world([TOWER, Thing("big", "cube", (0.9, 0.9, 0.01))], [pose(TOWER, 0, 0)] * 2)
+    world = make_world([TOWER, BodySpec("big", "cube", (0.9, 0.9, 0.01))], [pose(TOWER, 0, 0)] * 2)
     with pytest.raises(ValueError, match="no free place"):
         TouchedToppled(index(world, 0)).realize(world)
 

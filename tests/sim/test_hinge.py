@@ -191,6 +191,6 @@ def test_a_pendulum_swings_about_its_axis_within_its_limits():
 
 def test_json():
     layout = draw_scene(task("balance"), 0, "train").layout
-    for thing in filter(None, layout.bodies):
-        data = json.loads(json.dumps(thing.to_json()))
-        assert Body.from_json(data) == thing
+    for spec in filter(None, layout.bodies):
+        data = json.loads(json.dumps(spec.to_json()))
+        assert Body.from_json(data) == spec

@@ -17,7 +17,7 @@ from tests.support.worlds import (
     AREA,
     CUBE,
     SLAB,
-    Thing,
+    BodySpec,
     draw_slots,
     index,
     make_world,
@@ -31,8 +31,8 @@ YAWS = torch.tensor([0.0, pi / 4, pi / 2])
 
 def on(lower=SLAB, upper=CUBE, *others):
     """A world with the upper body far away, the lower one in the middle and others on top of it."""
-    things = [(upper, pose(upper, 0.0, 0.45, 0.3)), (lower, pose(lower, -0.1, 0.0, 0.2)), *others]
-    names, poses = zip(*things, strict=True)
+    specs = [(upper, pose(upper, 0.0, 0.45, 0.3)), (lower, pose(lower, -0.1, 0.0, 0.2)), *others]
+    names, poses = zip(*specs, strict=True)
     return make_world(names, poses)
 
 
@@ -76,7 +76,9 @@ def test_candidates_keep_the_tilt_and_turn_about_world_z():
 @pytest.mark.parametrize("upper", ["triangle", "star", "letter L"])
 def test_the_best_place_has_one_centre_of_mass_above_the_other(upper):
     """However often that is done: so high stacks stand."""
-    world = on(upper=Thing("upper", upper), lower=Thing("lower", "triangle", (0.10, 0.10, 0.05)))
+    world = on(
+        upper=BodySpec("upper", upper), lower=BodySpec("lower", "triangle", (0.10, 0.10, 0.05))
+    )
     put(world, index(world, 0), index(world, 1), inside=False)
     centers = geometry.to_world(world.body_pose[0], world.solids.center[0, :, None])[:, 0]
     assert torch.allclose(centers[0, :2], centers[1, :2], atol=1e-5)
@@ -107,7 +109,7 @@ def test_inside_prefers_the_side_to_leave_room_for_others():
 
 
 def test_a_body_larger_than_the_area_is_never_inside_but_may_be_on_top():
-    plank = Thing("plank", "cube", (0.16, 0.05, 0.02))
+    plank = BodySpec("plank", "cube", (0.16, 0.05, 0.02))
     world = on(SLAB, plank)
     assert candidates(world)[2].any()
     assert not candidates(world, inside=True)[2].any()
@@ -141,7 +143,7 @@ def test_two_objects_fit_into_an_area_one_after_the_other():
 
 
 def test_no_place_raises_and_moves_nothing():
-    ball_top = Thing("peg", "cube", (0.008, 0.008, 0.06))  # too thin to carry anything
+    ball_top = BodySpec("peg", "cube", (0.008, 0.008, 0.06))  # too thin to carry anything
     world = on(ball_top)
     before = world.body_pose.clone()
     with pytest.raises(ValueError, match="no stable, free place"):
@@ -182,8 +184,8 @@ def test_a_batch_equals_single_environments(batch):
 def test_a_body_is_put_at_the_best_of_all_candidates(inside, size_m):
     """Though those that cannot have the greatest score are not judged."""
     for x, y in ((0.0, 0.0), (0.05, 0.02), (0.09, 0.09)):
-        thing = Thing("small", "cube", (size_m, size_m, 0.04))
-        world = on(SLAB, thing, (CUBE, pose(CUBE, -0.1 + x, y, bottom_z=0.03)))
+        spec = BodySpec("small", "cube", (size_m, size_m, 0.04))
+        world = on(SLAB, spec, (CUBE, pose(CUBE, -0.1 + x, y, bottom_z=0.03)))
         poses, scores, good = candidates(world, inside, torch.zeros(1))
         if good.any():
             put(world, index(world, 0), index(world, 1), inside)

@@ -22,7 +22,7 @@ from tests.support.worlds import (
     AREA,
     CUBE,
     SLAB,
-    Thing,
+    BodySpec,
     draw_slots,
     index,
     make_world,
@@ -39,8 +39,8 @@ ALL_CUPS = cup_samples(
 )
 
 
-def cube_at_origin(thing=CUBE):
-    return make_world([thing], [pose(thing, 0.0, 0.0)])
+def cube_at_origin(spec=CUBE):
+    return make_world([spec], [pose(spec, 0.0, 0.0)])
 
 
 def seals(world, position, samples=ONE_CUP, body=0):
@@ -85,7 +85,7 @@ def test_the_rim_may_reach_over_the_edge_no_further_than_its_compliance(over_m, 
 
 
 def test_a_ball_does_not_fill_a_cup_that_touches_beside_its_top():
-    ball = Thing("ball", "ball", (0.04, 0.04, 0.04))
+    ball = BodySpec("ball", "ball", (0.04, 0.04, 0.04))
     assert seals(make_world([ball], [pose(ball, 0.0, 0.0)]), (0.014, 0.0, 0.034)) == [False]
 
 
@@ -121,13 +121,13 @@ def test_the_spot_of_a_cube_is_its_middle():
 def test_every_shape_that_is_picked_has_a_spot_where_a_cup_seals(split):
     names = pools(split)
     for name in dict.fromkeys(names.top + names.random + names.primitive):
-        world = make_world([Thing("it", name)], [pose(shape(name), 0.1, -0.2, 0.4)])
+        world = make_world([BodySpec("it", name)], [pose(shape(name), 0.1, -0.2, 0.4)])
         spot = sealable_spot(world, index(world, 0))[0]
         assert seals(world, spot) == [True], name
 
 
 def test_the_spot_of_a_ring_is_beside_its_hole():
-    ring = Thing("ring", "ring")
+    ring = BodySpec("ring", "ring")
     world = make_world([ring], [pose(ring, 0.0, 0.0)])
     spot = sealable_spot(world, index(world, 0))[0]
     assert float(spot[:2].norm()) > CUP_RADIUS_M
@@ -177,7 +177,7 @@ def test_a_batch_equals_single_environments(batch):
 
 def test_the_turn_of_the_gripper_decides_which_cups_seal():
     """The outer cups form a rectangle: it fits along a bar, not across it."""
-    bar = Thing("bar", "cube", (0.12, 0.066, 0.03))
+    bar = BodySpec("bar", "cube", (0.12, 0.066, 0.03))
     world = make_world([bar, AREA], [pose(bar, 0.0, 0.0), pose(AREA, 0.5, 0.0)])
     counts = []
     for yaw in (0.0, pi / 2):

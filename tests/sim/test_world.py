@@ -19,12 +19,12 @@ from clevrskills.sim.world import (
 )
 from tests.support.worlds import (
     AREA,
+    BODIES,
     BRICK,
     CUBE,
     MOVABLE,
     SLAB,
-    THINGS,
-    Thing,
+    BodySpec,
     draw_slots,
     index,
     make_world,
@@ -37,9 +37,9 @@ from tests.support.worlds import (
 CUBE_SLOT, BRICK_SLOT, HEXAGON_SLOT, SLAB_SLOT, AREA_SLOT = range(5)
 
 
-def single(*things_and_poses):
-    things, poses = zip(*things_and_poses, strict=True)
-    return make_world(things, poses)
+def single(*specs_and_poses):
+    specs, poses = zip(*specs_and_poses, strict=True)
+    return make_world(specs, poses)
 
 
 # ---- solids ----
@@ -48,11 +48,11 @@ def single(*things_and_poses):
 def test_solids_of_shapes():
     world = tabletop()
     solids = world.solids
-    assert solids.mass[0].tolist() == pytest.approx([t.geometry.mass_kg for t in THINGS])
-    assert solids.movable[0].tolist() == [not t.static for t in THINGS]
+    assert solids.mass[0].tolist() == pytest.approx([t.geometry.mass_kg for t in BODIES])
+    assert solids.movable[0].tolist() == [not t.static for t in BODIES]
     assert solids.present[0].all()
-    for k, thing in enumerate(THINGS):
-        half = torch.tensor(thing.geometry.half_extents)
+    for k, spec in enumerate(BODIES):
+        half = torch.tensor(spec.geometry.half_extents)
         points = solids.points[0, k]
         assert torch.allclose(points.amax(0), half, atol=1e-5)
         assert torch.allclose(points.amin(0), -half, atol=1e-5)
@@ -72,7 +72,7 @@ def test_points_cover_the_upper_and_lower_side():
 
 def test_a_hollow_shape_has_points_at_the_bottom_of_its_hollow():
     bowl = shape("bowl")
-    world = single((Thing("bowl", "bowl"), pose(bowl, 0.0, 0.0)))
+    world = single((BodySpec("bowl", "bowl"), pose(bowl, 0.0, 0.0)))
     points = world.world_points(index(world, 0))[0]
     middle = points[points[:, :2].norm(dim=-1) < 0.02]
     assert float(middle[:, 2].max()) < 0.02 < 2 * bowl.half_extents[2]
@@ -160,8 +160,8 @@ def test_clearance_to_the_table_and_to_another_body(gap):
 
 def test_clearance_to_a_pole_that_stands_under_the_middle():
     """The pole touches no corner of the tray above it: the points on its underside must notice."""
-    pole = Thing("pole", "cube", (0.012, 0.012, 0.10))
-    tray = Thing("tray", "cube", (0.20, 0.20, 0.01))
+    pole = BodySpec("pole", "cube", (0.012, 0.012, 0.10))
+    tray = BodySpec("tray", "cube", (0.20, 0.20, 0.01))
     world = single((tray, pose(tray, 0.013, 0.01, bottom_z=0.105)), (pole, pose(pole, 0.0, 0.0)))
     assert float(world.clearance(index(world, 0))) <= 0.02
 
@@ -247,8 +247,8 @@ def test_rest_beside_the_lower_body_has_no_height():
 
 def test_rest_in_a_bowl_is_below_its_rim():
     bowl = shape("bowl")
-    small = Thing("dice", "cube", (0.03, 0.03, 0.03))
-    world = single((small, pose(small, 0.3, 0.0)), (Thing("bowl", "bowl"), pose(bowl, 0.0, 0.0)))
+    small = BodySpec("dice", "cube", (0.03, 0.03, 0.03))
+    world = single((small, pose(small, 0.3, 0.0)), (BodySpec("bowl", "bowl"), pose(bowl, 0.0, 0.0)))
     height, margin = rest(world, pose(small, 0.0, 0.0))
     assert height - 0.015 < 2 * bowl.half_extents[2] - 0.01
     assert margin > 0.006
@@ -391,7 +391,7 @@ def test_a_supported_body_rests_on_its_support_and_not_on_the_table():
 @pytest.mark.parametrize(("gap", "touches"), [(0.9, True), (1.1, False)])
 def test_bodies_touch_up_to_the_tolerance(gap, touches):
     beside = pose(CUBE, 0.05 + gap * CONTACT_TOLERANCE_M, 0.0)
-    other = Thing("other", "cube", (0.05, 0.05, 0.05))
+    other = BodySpec("other", "cube", (0.05, 0.05, 0.05))
     world = single((CUBE, pose(CUBE, 0.0, 0.0)), (other, beside), (SLAB, pose(SLAB, 0.4, 0.0)))
     cube, near, far = (index(world, k) for k in range(3))
     assert bool(world.touches(cube, near)) == bool(world.touches(near, cube)) == touches
@@ -417,7 +417,7 @@ def test_contacts_agree_with_the_distances_of_all_points():
 
 def test_nothing_is_piled_where_no_two_bodies_meet():
     lower, upper = pose(CUBE, 0.0, 0.0), pose(CUBE, 0.0, 0.0, bottom_z=0.05)
-    other = Thing("other", "cube", (0.05, 0.05, 0.05))
+    other = BodySpec("other", "cube", (0.05, 0.05, 0.05))
     assert not single((CUBE, lower), (other, pose(other, 0.3, 0.0))).piled
     assert single((CUBE, lower), (other, upper)).piled
 

@@ -12,14 +12,14 @@ from clevrskills.core import geometry
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import cup_samples, sealed_cups
 from clevrskills.solvers.grasps import HEAD_HALF_SIZE_M, down, tilted_grasps, vertical_grasps
-from tests.support.worlds import CUBE, SLAB, Thing, make_world, pose
+from tests.support.worlds import CUBE, SLAB, BodySpec, make_world, pose
 
 DESCRIPTION = robot("xarm6")
 CUPS = np.array(DESCRIPTION.cup_centers)
 RADIUS = DESCRIPTION.cup_radius
 SAMPLES = cup_samples(torch.tensor([(x, y, 0.0) for x, y in DESCRIPTION.cup_centers]), RADIUS)
 MIDDLE = DESCRIPTION.cup_centers.index((0.0, 0.0))
-TOWER = Thing("tower", "cube", (0.06, 0.06, 0.20))
+TOWER = BodySpec("tower", "cube", (0.06, 0.06, 0.20))
 
 
 def found_in(world, body=0, near_yaw_rad=0.0):
@@ -38,7 +38,7 @@ def sealed_at(world, grasp, body=0):
 def test_every_shape_that_is_picked_has_a_grasp_where_the_middle_cup_seals(split):
     names = pools(split)
     for name in dict.fromkeys(names.top + names.random + names.primitive):
-        world = make_world([Thing("it", name)], [pose(shape(name), -0.2, 0.1, 0.7)])
+        world = make_world([BodySpec("it", name)], [pose(shape(name), -0.2, 0.1, 0.7)])
         found = found_in(world)
         assert found, name
         for grasp in found[:5]:
@@ -54,7 +54,7 @@ def test_the_best_grasp_of_a_slab_is_its_middle_with_all_cups():
 
 
 def test_the_number_of_cups_is_not_exaggerated():
-    bar = Thing("bar", "cube", (0.12, 0.05, 0.03))
+    bar = BodySpec("bar", "cube", (0.12, 0.05, 0.03))
     world = make_world([bar], [pose(bar, -0.2, 0.1, 0.3)])
     found = found_in(world)
     assert len({grasp.cups for grasp in found}) > 1
@@ -100,7 +100,7 @@ def test_clear_of_a_tall_neighbour(direction):
 
 
 def test_a_low_neighbour_is_no_obstacle():
-    low = Thing("low", "cube", (0.06, 0.06, 0.03))
+    low = BodySpec("low", "cube", (0.06, 0.06, 0.03))
     world = make_world([CUBE, low], [pose(CUBE, -0.2, 0.1), pose(low, -0.13, 0.1)])
     alone = make_world([CUBE], [pose(CUBE, -0.2, 0.1)])
     assert len(found_in(world)) == len(found_in(alone))
@@ -113,7 +113,7 @@ def test_no_grasp_on_covered_objects():
 
 
 def test_a_body_that_carries_a_small_one_is_grasped_beside_it():
-    dice = Thing("dice", "cube", (0.03, 0.03, 0.03))
+    dice = BodySpec("dice", "cube", (0.03, 0.03, 0.03))
     world = make_world(
         [SLAB, dice], [pose(SLAB, -0.2, 0.1), pose(dice, -0.235, 0.1, bottom_z=0.03)]
     )
@@ -144,7 +144,7 @@ def test_tilted_objects_are_grasped_at_right_angles_to_a_side(axis):
 
 def test_an_object_on_its_edge_is_grasped_from_the_side():
     """A slab of which no edge is wide enough: the gripper comes level, on its wide faces."""
-    thin = Thing("thin", "cube", (0.12, 0.12, 0.015))
+    thin = BodySpec("thin", "cube", (0.12, 0.12, 0.015))
     world = make_world([thin], [torch.tensor([-0.2, 0.1, 0.06, 0.70710678, 0.70710678, 0.0, 0.0])])
     found = tilted_grasps(world, 0, CUPS, RADIUS)
     assert found_in(world) == [] and found
@@ -159,7 +159,9 @@ def test_tilted_grasps_have_room_for_the_head_beside_the_object():
     for turn_rad in (0.0, 1.0, 4.0):
         lean = Pose(q=[np.cos(turn_rad / 2), 0.0, np.sin(turn_rad / 2), 0.0])
         q = (lean * Pose(q=[0.70710678, 0.70710678, 0.0, 0.0])).q
-        world = make_world([Thing("moon", "moon")], [torch.tensor([-0.2, 0.1, 0.05, *q.tolist()])])
+        world = make_world(
+            [BodySpec("moon", "moon")], [torch.tensor([-0.2, 0.1, 0.05, *q.tolist()])]
+        )
         points = world.world_points(torch.tensor([0]))[0].numpy()
         for grasp in tilted_grasps(world, 0, CUPS, RADIUS)[::10]:
             local = Pose(grasp.position, grasp.orientation).inv().to_transformation_matrix()

@@ -10,9 +10,9 @@ from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.approach import approaches, from_line, outer_radius, place_of
 from clevrskills.solvers.skills.push import _first_leg
 from tests.support.envs import base, bench, body
-from tests.support.worlds import CUBE, SLAB, Thing
+from tests.support.worlds import CUBE, SLAB, BodySpec
 
-TOWER = Thing("tower", "cube", (0.05, 0.05, 0.20))
+TOWER = BodySpec("tower", "cube", (0.05, 0.05, 0.20))
 START = (-0.25, -0.15)
 
 

@@ -10,17 +10,17 @@ from sapien import Pose
 from clevrskills.assets import shape
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.solvers.settling import settled, towards_upright
-from tests.support.worlds import CUBE, Thing, make_world
+from tests.support.worlds import CUBE, BodySpec, make_world
 
-BELL = Thing("bell", "bell")
+BELL = BodySpec("bell", "bell")
 
 
 def tilt_rad(q):
     return float(np.arccos(np.clip(Pose(q=q).to_transformation_matrix()[2, 2], -1.0, 1.0)))
 
 
-def lying(thing, q):
-    return make_world([thing], [torch.tensor([-0.2, 0.1, 0.05, *q])])
+def lying(spec, q):
+    return make_world([spec], [torch.tensor([-0.2, 0.1, 0.05, *q])])
 
 
 def sides(name, size=None):
@@ -61,5 +61,5 @@ def test_turning_an_upright_object_gains_nothing():
 
 def test_large_rotations_are_done_in_parts():
     """A mushroom on its cap: on the rim of the cap it is less tilted."""
-    found = towards_upright(lying(Thing("mushroom", "mushroom"), (0.0, 1.0, 0.0, 0.0)), 0)
+    found = towards_upright(lying(BodySpec("mushroom", "mushroom"), (0.0, 1.0, 0.0, 0.0)), 0)
     assert min(tilt_rad(q) for q in found) < 0.6 < max(tilt_rad(q) for q in found) < pi / 2

@@ -17,7 +17,7 @@ from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.place import UPRIGHT_RAD, tilt_rad
 from clevrskills.tasks import stack_roles, task
 from tests.support.envs import act, base, bench, body, go_to, put, stay
-from tests.support.worlds import AREA, BRICK, CUBE, SLAB, Thing
+from tests.support.worlds import AREA, BRICK, CUBE, SLAB, BodySpec
 from tests.tasks.scenes import TASKS, scene
 
 CUBE_SLOT, SLAB_SLOT, AREA_SLOT, BRICK_SLOT = range(4)
@@ -116,7 +116,7 @@ def test_on_top_again_when_it_is_there_already(env):
 
 def test_picking_avoids_neighbors():
     """A tower close to the object is neither touched nor moved."""
-    tower = Thing("tower", "cube", (0.05, 0.05, 0.18))
+    tower = BodySpec("tower", "cube", (0.05, 0.05, 0.18))
     env = bench(body(CUBE, -0.2, 0.0), body(tower, -0.2, 0.06))
     before = base(env).world.pose(slot(1)).clone()
     assert solve(env, Picked(slot(0)))
@@ -125,7 +125,7 @@ def test_picking_avoids_neighbors():
 
 
 def test_a_carried_object_does_not_knock_over_obstacles():
-    wall = Thing("wall", "cube", (0.02, 0.22, 0.14))
+    wall = BodySpec("wall", "cube", (0.02, 0.22, 0.14))
     env = bench(body(CUBE, -0.28, 0.0), body(wall, -0.17, 0.0), body(SLAB, -0.02, 0.0))
     before = base(env).world.pose(slot(1)).clone()
     assert solve(env, OnTop(slot(0), slot(2)))
@@ -146,8 +146,8 @@ def test_an_object_that_was_toppled_is_still_picked(env):
 
 # ---- what lies toppled ----
 
-BELL = Thing("bell", "bell")
-BASE = Thing("base", "cube", (0.09, 0.09, 0.03))
+BELL = BodySpec("bell", "bell")
+BASE = BodySpec("base", "cube", (0.09, 0.09, 0.03))
 LYING = (0.6018, 0.0, 0.7986, 0.0)
 """A bell on its side: 106 degrees from upright."""
 
@@ -192,8 +192,8 @@ def test_an_object_on_its_edge_is_brought_to_a_pose(env):
 
 def test_an_object_leaning_on_another_one_is_freed():
     """Nothing reaches the leaning side of the tile this far out: what it leans on is put away."""
-    tile = Thing("tile", "cube", (0.08, 0.08, 0.017))
-    prop = Thing("prop", "cube", (0.14, 0.08, 0.04))
+    tile = BodySpec("tile", "cube", (0.08, 0.08, 0.017))
+    prop = BodySpec("prop", "cube", (0.14, 0.08, 0.04))
     env = bench(body(tile, 0.0, 0.2), body(prop, -0.005, 0.0), body(SLAB, -0.15, 0.15))
     lean = torch.tensor([[0.09, 0.0, 0.045, np.cos(0.3), 0.0, np.sin(0.3), 0.0]])
     base(env).world.set_body_pose(slot(0), lean)
@@ -218,7 +218,7 @@ def test_toppled_objects_out_of_reach_are_given_up():
 @pytest.mark.slow
 def test_a_toppled_object_without_any_place_is_given_up_after_some_turns():
     """A bell on a cup of a rod: neither upright nor lying can it stay there."""
-    rod = Thing("rod", "cube", (0.01, 0.01, 0.08))
+    rod = BodySpec("rod", "cube", (0.01, 0.01, 0.08))
     env = bench(body(BELL, -0.15, 0.1), body(rod, -0.1, -0.15))
     lay(env, 0, -0.15, 0.1, LYING)
     goal = OnTop(slot(0), slot(1))

@@ -15,7 +15,7 @@ from clevrskills.predicates import Picked
 from clevrskills.sim.body import Body
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.tasks import Layout, Task
-from tests.support.worlds import Thing
+from tests.support.worlds import BodySpec
 from tests.support.worlds import pose as stand
 
 torch.set_num_threads(1)
@@ -117,10 +117,10 @@ class Bench(Task):
 Bench.key = "bench"  # set here, so that the class is not registered as a task
 
 
-def body(thing: Thing, x: float, y: float, yaw_rad: float = 0.0, bottom_z: float = 0.0) -> Body:
+def body(spec: BodySpec, x: float, y: float, yaw_rad: float = 0.0, bottom_z: float = 0.0) -> Body:
     """A body that stands upright."""
-    pose = tuple(stand(thing, x, y, yaw_rad, bottom_z).tolist())
-    return Body(thing.key, thing.shape, "red", pose, thing.size, thing.static)
+    pose = tuple(stand(spec, x, y, yaw_rad, bottom_z).tolist())
+    return Body(spec.key, spec.shape, "red", pose, spec.size, spec.static)
 
 
 def bench(*bodies: Body, **kwargs) -> GymnasiumEnv:

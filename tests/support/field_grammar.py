@@ -107,7 +107,7 @@ Meaning = Callable[["Field"], "frozenset[Leaf] | None"]
 
 
 @dataclass(frozen=True)
-class Thing:
+class FieldBody:
     """A body of a scene."""
 
     slot: int
@@ -122,21 +122,21 @@ class Field:
     """What lies where."""
 
     def __init__(self, layout: Layout) -> None:
-        self.things = [_thing(k, body) for k, body in enumerate(layout.bodies) if body]
-        self.blocks = [thing for thing in self.things if thing.movable]
-        self.big = {thing for thing in self.blocks if thing.side_m > BIG_M}
+        self.bodies = [_item(k, body) for k, body in enumerate(layout.bodies) if body]
+        self.blocks = [item for item in self.bodies if item.movable]
+        self.big = {item for item in self.blocks if item.side_m > BIG_M}
         self.on = {(a, b) for a in self.blocks for b in self.blocks if _rests(a, b)}
         self.covered = {lower for _, lower in self.on}
         self.lowest = self.covered - {upper for upper, _ in self.on}
 
-    def of(self, color: str, kind: str = "block") -> list[Thing]:
-        return [t for t in self.things if (t.color, t.kind) == (color, kind)]
+    def of(self, color: str, kind: str = "block") -> list[FieldBody]:
+        return [t for t in self.bodies if (t.color, t.kind) == (color, kind)]
 
     def colors(self, kind: str = "block") -> Counter[str]:
         """Return how many there are of each color."""
-        return Counter(t.color for t in self.things if t.kind == kind)
+        return Counter(t.color for t in self.bodies if t.kind == kind)
 
-    def one(self, name: str) -> Thing | None:
+    def one(self, name: str) -> FieldBody | None:
         """Return the only body that words fit, such as ``<bigger red block>``."""
         *size, color, kind = name.strip("<>").split()
         found = [
@@ -144,18 +144,18 @@ class Field:
         ]
         return found[0] if len(found) == 1 else None
 
-    def height(self, lower: Thing) -> int:
+    def height(self, lower: FieldBody) -> int:
         """Return how many blocks a tower has."""
         return 1 + max((self.height(a) for a, b in self.on if b == lower), default=0)
 
 
-def _thing(slot: int, body: Body) -> Thing:
+def _item(slot: int, body: Body) -> FieldBody:
     kind, side_m = body.noun or body.shape, 2 * float(body.geometry.half_extents[0])
     movable = body.movable and not body.ghost
-    return Thing(slot, kind, body.color, round(side_m, 4), body.pose[:3], movable)
+    return FieldBody(slot, kind, body.color, round(side_m, 4), body.pose[:3], movable)
 
 
-def _rests(upper: Thing, lower: Thing) -> bool:
+def _rests(upper: FieldBody, lower: FieldBody) -> bool:
     wide_m = (upper.side_m + lower.side_m) / 2
     near = dist(upper.xyz[:2], lower.xyz[:2]) < wide_m
     return near and abs(upper.xyz[2] - lower.xyz[2] - wide_m) < 0.005
@@ -171,9 +171,9 @@ def bounds_m(area: str) -> tuple[tuple[float, float], tuple[float, float]]:
     return (rows[row][0], columns[column][0]), (rows[row][1], columns[column][1])
 
 
-def lies_in(thing: Thing, area: str) -> bool:
+def lies_in(item: FieldBody, area: str) -> bool:
     low, high = bounds_m(area)
-    return all(a < v < b for a, v, b in zip(low, thing.xyz, high, strict=False))
+    return all(a < v < b for a, v, b in zip(low, item.xyz, high, strict=False))
 
 
 class Rectangle(tuple[float, ...]):
@@ -188,16 +188,16 @@ class Rectangle(tuple[float, ...]):
         return 0
 
 
-def in_area(thing: Thing, low: Sequence[float], high: Sequence[float]) -> Leaf:
+def in_area(item: FieldBody, low: Sequence[float], high: Sequence[float]) -> Leaf:
     """Return the leaf that a block is in a rectangle."""
-    return ("area", thing.slot, Rectangle((*low, *high)))
+    return ("area", item.slot, Rectangle((*low, *high)))
 
 
-def put(thing: Thing, onto: Thing) -> Leaf:
+def put(item: FieldBody, onto: FieldBody) -> Leaf:
     """Return the leaf that a block is on or in something."""
     if onto.kind == "bowl":
-        return ("bowl", thing.slot, frozenset({onto.slot}))
-    return ("zone" if onto.kind == "zone" else "on", thing.slot, onto.slot)
+        return ("bowl", item.slot, frozenset({onto.slot}))
+    return ("zone" if onto.kind == "zone" else "on", item.slot, onto.slot)
 
 
 class Words:
@@ -247,12 +247,12 @@ def primitive(words: Words) -> Meaning | None:
         return _to_area(words)
     words.text = re.sub(rf"destination of the ({E}): the ({E})", r"\1 on the \2", words.text)
     onto = words.only(rf"\b(?:on(?:to)?|to|target|look for|there is an?) (?:the )?({E})")
-    thing = words.only(f"({E})")
-    if not onto or not thing:
+    item = words.only(f"({E})")
+    if not onto or not item:
         return None
 
     def leaves(field: Field) -> frozenset[Leaf] | None:
-        one, other = field.one(thing), field.one(onto)
+        one, other = field.one(item), field.one(onto)
         return frozenset({put(one, other)}) if one and other and one.movable else None
 
     return leaves
@@ -268,16 +268,16 @@ def _beside(words: Words) -> Meaning | None:
         return None
     (side,), (other,) = sides, others
     words.take(re.escape(other))
-    thing = words.only(f"({E})")
+    item = words.only(f"({E})")
 
     def leaves(field: Field) -> frozenset[Leaf] | None:
-        one, mark = field.one(thing), field.one(other)
+        one, mark = field.one(item), field.one(other)
         if one is None or mark is None:
             return None
         middle = [v + int(cm) / 100 * way for v, way in zip(mark.xyz, SIDES[side], strict=False)]
         return frozenset({in_area(one, [v - 0.04 for v in middle], [v + 0.04 for v in middle])})
 
-    return leaves if thing else None
+    return leaves if item else None
 
 
 def _to_area(words: Words) -> Meaning | None:
@@ -288,12 +288,12 @@ def _to_area(words: Words) -> Meaning | None:
     )
     areas = [m[0] for m in words.take(AREA)]
     source, target = source or (areas[0] if len(areas) > 1 else ""), areas[-1] if areas else ""
-    thing = words.only(f"({E})")
-    if not target or not thing or {*areas} - {source, target}:
+    item = words.only(f"({E})")
+    if not target or not item or {*areas} - {source, target}:
         return None
 
     def leaves(field: Field) -> frozenset[Leaf] | None:
-        one = field.one(thing)
+        one = field.one(item)
         if one is None or (source and not lies_in(one, source)):
             return None
         return frozenset({in_area(one, *bounds_m(target))})
@@ -307,7 +307,7 @@ def sort(words: Words) -> Meaning | None:
         return None
 
     def leaves(field: Field) -> frozenset[Leaf]:
-        bowls = [t for t in field.things if t.kind == "bowl"]
+        bowls = [t for t in field.bodies if t.kind == "bowl"]
         return frozenset(
             (
                 "bowl",
@@ -638,7 +638,7 @@ def stack(words: Words) -> Meaning | None:
     return leaves
 
 
-def selected(what: re.Match[str] | None, field: Field) -> list[Thing] | None:
+def selected(what: re.Match[str] | None, field: Field) -> list[FieldBody] | None:
     """Return the blocks that words as of :data:`WHAT` mean; ``None``: something is not there."""
     found, said = field.blocks, what.groupdict() if what else {}
     if size := said.get("size"):

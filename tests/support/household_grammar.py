@@ -62,7 +62,7 @@ def read(text: str, kinds: Mapping[str, Sequence[str]]) -> Meaning | None:
 
     Args:
         text: The sentence.
-        kinds: Types of each kind of things: ``food``, ``silverware`` and ``dishes``.
+        kinds: Types of each kind of items: ``food``, ``silverware`` and ``dishes``.
     """
     said = _said(NOT_SO.sub(" ", text))
     for name, (must, may) in MEALS.items():

@@ -17,7 +17,7 @@ torch.set_num_threads(1)  # what is computed here is too small for more, and oth
 
 
 @dataclass(frozen=True)
-class Thing:
+class BodySpec:
     """A body to be put into a world."""
 
     key: str
@@ -30,14 +30,14 @@ class Thing:
         return shape(self.shape, self.size)
 
 
-CUBE = Thing("cube", "cube", (0.05, 0.05, 0.05))
-BRICK = Thing("brick", "cube", (0.08, 0.04, 0.03))
-HEXAGON = Thing("hexagon", "hexagon", (0.06, 0.06, 0.04))
-TWIN = Thing("twin", "cube", CUBE.size)
-SLAB = Thing("slab", "cube", (0.12, 0.12, 0.03))
-AREA = Thing("area", "cube", (0.24, 0.24, 0.01), static=True)
-THINGS = (CUBE, BRICK, HEXAGON, SLAB, AREA, TWIN)
-KEYS = tuple(thing.key for thing in THINGS)
+CUBE = BodySpec("cube", "cube", (0.05, 0.05, 0.05))
+BRICK = BodySpec("brick", "cube", (0.08, 0.04, 0.03))
+HEXAGON = BodySpec("hexagon", "hexagon", (0.06, 0.06, 0.04))
+TWIN = BodySpec("twin", "cube", CUBE.size)
+SLAB = BodySpec("slab", "cube", (0.12, 0.12, 0.03))
+AREA = BodySpec("area", "cube", (0.24, 0.24, 0.01), static=True)
+BODIES = (CUBE, BRICK, HEXAGON, SLAB, AREA, TWIN)
+KEYS = tuple(spec.key for spec in BODIES)
 MOVABLE, SMALL, WIDE = (0, 1, 2, 3), (0, 1, 2), (3, 4)
 """Slots of the bodies that can be moved, that fit on others, and that others fit on."""
 PLACES_M = (
@@ -48,23 +48,23 @@ PLACES_M = (
 
 
 def pose(
-    thing: Thing | Shape, x: float, y: float, yaw_rad: float = 0.0, bottom_z: float = 0.0
+    spec: BodySpec | Shape, x: float, y: float, yaw_rad: float = 0.0, bottom_z: float = 0.0
 ) -> Tensor:
-    """The pose (7,) of a thing that stands upright at a height."""
-    half = (thing.geometry if isinstance(thing, Thing) else thing).half_extents[2]
+    """The pose (7,) of a spec that stands upright at a height."""
+    half = (spec.geometry if isinstance(spec, BodySpec) else spec).half_extents[2]
     turn = (cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2))
     return torch.tensor([x, y, bottom_z + half, *turn], dtype=torch.float32)
 
 
 def make_world(
-    things: Sequence[Thing | None],
+    specs: Sequence[BodySpec | None],
     poses: Sequence[Tensor | None],
     end_effector_pose: Tensor | None = None,
 ) -> TensorWorld:
     """One environment with objects at poses (7,); ``None`` is an empty slot."""
-    shapes = [[thing.geometry if thing else None for thing in things]]
-    static = [[bool(thing and thing.static) for thing in things]]
-    keys = [thing.key if thing else f"empty_{k}" for k, thing in enumerate(things)]
+    shapes = [[spec.geometry if spec else None for spec in specs]]
+    static = [[bool(spec and spec.static) for spec in specs]]
+    keys = [spec.key if spec else f"empty_{k}" for k, spec in enumerate(specs)]
     far = torch.tensor([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0])
     rows = torch.stack([far if p is None else p for p in poses])[None]
     end_effector = None if end_effector_pose is None else end_effector_pose[None]
@@ -72,11 +72,11 @@ def make_world(
 
 
 def tabletop(batch: int = 1, seed: int = 0) -> TensorWorld:
-    """All of :data:`THINGS` side by side on the table, at different poses in each environment.
+    """All of :data:`BODIES` side by side on the table, at different poses in each environment.
 
     Environment 0 is the same for every batch size.
     """
-    one = Solids.from_shapes([[t.geometry for t in THINGS]], [[t.static for t in THINGS]])
+    one = Solids.from_shapes([[t.geometry for t in BODIES]], [[t.static for t in BODIES]])
     solids = Solids(
         **{
             field.name: getattr(one, field.name).expand(batch, *getattr(one, field.name).shape[1:])
@@ -84,10 +84,10 @@ def tabletop(batch: int = 1, seed: int = 0) -> TensorWorld:
         }
     )
     generator = torch.Generator().manual_seed(seed)
-    jitter = torch.rand(batch, len(THINGS), 3, generator=generator) * 2 - 1
-    poses = torch.zeros(batch, len(THINGS), 7)
+    jitter = torch.rand(batch, len(BODIES), 3, generator=generator) * 2 - 1
+    poses = torch.zeros(batch, len(BODIES), 7)
     poses[..., :2] = torch.tensor(PLACES_M) + 0.005 * jitter[..., :2]
-    poses[..., 2] = torch.tensor([t.geometry.half_extents[2] for t in THINGS])
+    poses[..., 2] = torch.tensor([t.geometry.half_extents[2] for t in BODIES])
     poses[..., 3], poses[..., 6] = (jitter[..., 2] * pi / 2).cos(), (jitter[..., 2] * pi / 2).sin()
     return TensorWorld(KEYS, solids, poses)
 

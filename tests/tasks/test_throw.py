@@ -11,15 +11,15 @@ from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
 from tests.support.envs import act, base, bench, body, go_to, make_env, stay
-from tests.support.worlds import Thing
+from tests.support.worlds import BodySpec
 from tests.tasks.scenes import SPLITS, scenes
 
 TASKS = ("throw", "throw_topple", "throw_sort")
 BASE_XY_M = (-0.562, 0.0)
 REACH_M = 0.71
 """How far from its base the xArm 6 holds something just above the table."""
-DISC = Thing("disc", "cube", (0.10, 0.10, 0.025))
-AREA = Thing("area", "cube", (0.20, 0.20, 0.01), static=True)
+DISC = BodySpec("disc", "cube", (0.10, 0.10, 0.025))
+AREA = BodySpec("area", "cube", (0.20, 0.20, 0.01), static=True)
 AREA_XY = (-0.15, 0.25)
 HOLD_Z_M = 0.36
 
@@ -35,8 +35,8 @@ def slot(k):
 @pytest.mark.parametrize("key", TASKS)
 def test_all_of_every_target_is_out_of_reach(key, split):
     for drawn in scenes(key, split):
-        for k, thing in enumerate(drawn.layout.bodies):
-            if thing and thing.key.startswith(("target", "area")):
+        for k, target in enumerate(drawn.layout.bodies):
+            if target and target.key.startswith(("target", "area")):
                 points = drawn.start.world_points(slot(k))[0, :, :2].numpy()
                 assert np.linalg.norm(points - BASE_XY_M, axis=1).min() > REACH_M
 
@@ -47,11 +47,11 @@ def test_targets_are_areas_or_light_objects(split):
     assert 3 <= sum(kinds) <= 12
     for target, size in (("area", (0.20, 0.20, 0.01)), ("object", (0.05, 0.05, 0.15))):
         for seed in range(4):
-            thing = draw_scene(task("throw", targets=target), seed, split).layout.bodies[1]
-            assert thing.static == (target == "area") and thing.size == size
-            assert target == "area" or thing.geometry.density == 100.0
-    thing = scenes("throw_topple", split)[0].layout.bodies[1]
-    assert thing.size == (0.05, 0.05, 0.25) and thing.geometry.density == 100.0
+            aim = draw_scene(task("throw", targets=target), seed, split).layout.bodies[1]
+            assert aim.static == (target == "area") and aim.size == size
+            assert target == "area" or aim.geometry.density == 100.0
+    aim = scenes("throw_topple", split)[0].layout.bodies[1]
+    assert aim.size == (0.05, 0.05, 0.25) and aim.geometry.density == 100.0
 
 
 def test_unknown_targets_raise():
@@ -65,10 +65,10 @@ def test_objects_have_the_texture_of_their_area(split):
     for drawn in scenes("throw_sort", split, 15):
         areas = [b for b in drawn.layout.bodies[:3] if b]
         assert len({area.texture for area in areas}) == len(areas)
-        for k, thing in enumerate(drawn.layout.bodies[3:]):
-            if thing:
+        for k, target in enumerate(drawn.layout.bodies[3:]):
+            if target:
                 area = drawn.layout.bodies[int(drawn.layout.roles["area"][k])]
-                assert area in areas and area.texture == thing.texture
+                assert area in areas and area.texture == target.texture
         seen.add((len(areas), sum(b is not None for b in drawn.layout.bodies[3:])))
     assert len(seen) > 3
 

@@ -181,7 +181,7 @@ def _tree_faults(info: Mapping[str, Any], keystep_camera: str) -> Iterator[str]:
             yield f"subgoal {keystep['subgoal']} of key-step {keystep['index']} is no leaf"
         if bool(keystep["image"]) != (keystep_camera in info["cameras"]):
             yield f"key-step {keystep['index']} has the image {keystep['image']}"
-    keys = [thing["key"] for thing in info["objects"]]
+    keys = [body["key"] for body in info["objects"]]
     if len(set(keys)) < len(keys):
         yield "objects with the same key"
     if len(info["final"]["object_poses"]) != len(POSE) * len(keys):

@@ -49,12 +49,12 @@ class VacuumAgent(BaseAgent):
         for entity in entities:
             scene.sub_scenes[0].add_entity(entity)
         built.name = f"scene-0_{robot.name}"
-        for wrapper, thing in (
+        for wrapper, component in (
             (robot, built),
             *zip(robot.links, built.links, strict=True),
             *zip(robot.joints, built.joints, strict=True),
         ):
-            wrapper._objs[0] = thing  # joints share the list of the robot
+            wrapper._objs[0] = component  # joints share the list of the robot
         self._enter(scene)
         self.controller.move_to(scene)
         for link in built.links:

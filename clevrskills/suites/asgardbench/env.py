@@ -55,8 +55,8 @@ class HouseEnv(SymbolicEnv):
     def start(self, episode: SymbolicEpisode) -> None:
         data = episode.start
         self.variant = Variant.from_json(data["variant"])
-        things = [PlacedObject(**thing) for thing in data["things"]]
-        self.house = house_of(episode.task, self.variant, things, self._reading)
+        items = [PlacedObject(**item) for item in data["things"]]
+        self.house = house_of(episode.task, self.variant, items, self._reading)
         self.world = HouseWorld(self.house)
         self.goal = goal_of(episode.task, self.variant, self._reading, self.house)
         self._released = goal_of(episode.task, self.variant, "released", self.house)
@@ -198,9 +198,9 @@ def prompt_of(
 
 
 def house_of(
-    task: str, variant: Variant, things: Sequence[PlacedObject], reading: str = READINGS[0]
+    task: str, variant: Variant, items: Sequence[PlacedObject], reading: str = READINGS[0]
 ) -> Household:
     """Return the household at the start of an instance, with the rules of a reading."""
-    house = Household(room(variant.label), things, FAMILIES[task].dirty)
+    house = Household(room(variant.label), items, FAMILIES[task].dirty)
     house.locations, house.released = locations(task, variant), reading == "released"
     return house

@@ -24,12 +24,12 @@ class BeliefWorld(Household):
     def seen_by_turning(self, entity: Entity) -> bool:
         return False
 
-    def free_slots(self, container: Entity, thing: Entity) -> list[int]:
+    def free_slots(self, container: Entity, item: Entity) -> list[int]:
         taken = {e.slot for e in self.contents(container)}
         return [slot for slot in range(_ROOM) if slot not in taken]
 
-    def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
-        return next(iter(self.free_slots(container, thing)), None)
+    def free_slot(self, container: Entity, item: Entity, near: int | None = None) -> int | None:
+        return next(iter(self.free_slots(container, item)), None)
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
         return 1.0, 1.0, 0.9
@@ -66,13 +66,13 @@ def imagine(
     top = next((k for k in ("CounterTop", "CoffeeTable", "SideTable", "Shelf") if k in fixed), "")
     fixtures = [Fixture(f"{kind}_1", kind, 1.0, 1.0, 0.0, 0.0, kind) for kind in fixed]
     room = Room(variant.label, "", 5.0, 5.0, tuple(fixtures))
-    things = [kind for kind in kinds if kind in data.sizes and kind not in data.slices.values()]
+    items = [kind for kind in kinds if kind in data.sizes and kind not in data.slices.values()]
     placed = [
         PlacedObject(
             *(kind, kind, f"{inside.get(kind, top)}_1", slot, kind in dirty),
             filled="coffee" if full and kind == "Mug" else "",
         )
-        for slot, kind in enumerate(things)
+        for slot, kind in enumerate(items)
     ]
     world = BeliefWorld(room, placed, FAMILIES[task].dirty)
     world.locations = locations(task, variant)

@@ -90,12 +90,12 @@ class Contained(_HouseLeaf):
 
     def met(self, house: Household) -> bool:
         return any(
-            (parent := house.entities.get(thing.parent)) is not None
+            (parent := house.entities.get(item.parent)) is not None
             and parent.type == self.container
             and not (self.alone and len(house.contents(parent)) > 1)
-            and (thing.cooked or not self.cooked)
+            and (item.cooked or not self.cooked)
             and not (self.clean and parent.dirty)
-            for thing in house.of_type(self.kind)
+            for item in house.of_type(self.kind)
         )
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
@@ -113,7 +113,7 @@ class Stored(_HouseLeaf):
     def met(self, house: Household) -> bool:
         first, others = catalogue().homes[self.kind]
         homes = first if self.preferred else (*first, *others)
-        return any(house.parent_type(thing) in homes for thing in house.of_type(self.kind)[:1])
+        return any(house.parent_type(item) in homes for item in house.of_type(self.kind)[:1])
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
         return f"The {self.kind} is stored"
@@ -160,7 +160,7 @@ class ContainsOnly(_HouseLeaf):
 
     def met(self, house: Household) -> bool:
         return any(
-            {thing.type for thing in house.all_contents(each)} == set(self.kinds)
+            {item.type for item in house.all_contents(each)} == set(self.kinds)
             for each in house.of_type(self.container)
         )
 

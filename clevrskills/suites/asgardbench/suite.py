@@ -259,8 +259,8 @@ class AsgardBenchSuite(SymbolicSuite):
         if wording not in WORDINGS:
             raise UnknownNameError("wording", wording, WORDINGS)
         variant = Variant.from_json(episode.start["variant"])
-        things = [PlacedObject(**thing) for thing in episode.start["things"]]
-        house = house_of(episode.task, variant, things)
+        items = [PlacedObject(**item) for item in episode.start["things"]]
+        house = house_of(episode.task, variant, items)
         if wording == "own":
             return prompt_of(episode, house)
         if wording == "empty":
@@ -303,8 +303,8 @@ class AsgardBenchSuite(SymbolicSuite):
         rng: np.random.Generator,
     ) -> SymbolicEpisode | None:
         """Draw an episode of a variant; ``None``: the solver does not reach the goal."""
-        things = set_up(task, variant, rng)
-        house = house_of(task, variant, things)
+        items = set_up(task, variant, rng)
+        house = house_of(task, variant, items)
         if not house.all_seen():
             return None
         try:
@@ -317,12 +317,12 @@ class AsgardBenchSuite(SymbolicSuite):
         goals = {reading: goal_of(task, variant, reading, house) for reading in READINGS}
         if not all(met_now(goal, end) for goal in goals.values()):
             return None
-        if not reaches(plan, house_of(task, variant, things, "released"), goals["released"]):
+        if not reaches(plan, house_of(task, variant, items, "released"), goals["released"]):
             return None
         n = len(plan)
         start: dict[str, Any] = {
             "variant": asdict(variant),
-            "things": [asdict(thing) for thing in things],
+            "things": [asdict(item) for item in items],
             "n": n,
         }
         if frozen:
@@ -332,7 +332,7 @@ class AsgardBenchSuite(SymbolicSuite):
             if few and split in ("test", "sanity"):
                 best = shortest(shorter, house, goals["paper"])
                 start |= {"n_opt": best} if best else {}
-        clutter = sum(thing.parent == "SinkBasin_1" for thing in things)
+        clutter = sum(item.parent == "SinkBasin_1" for item in items)
         tags: dict[str, str | int] = {"family": task, "room": room(variant.label).kind}
         tags |= {"variation": variant.name, "layout": variant.label, "n": n, "length": length(n)}
         tags |= {"dirty": "yes" if variant.dirty else "no", "sink_clutter": clutter}

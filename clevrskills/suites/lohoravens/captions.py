@@ -12,7 +12,7 @@ from collections.abc import Collection
 import numpy as np
 
 from clevrskills.envs.recorder_view import RecorderView
-from clevrskills.suites.lohoravens.things import MOVED_M, FieldView, Thing
+from clevrskills.suites.lohoravens.field import MOVED_M, FieldBody, FieldView
 from clevrskills.tasks.leaf_slots import listed
 
 CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
@@ -38,8 +38,8 @@ class CaptionState:
 
     def __init__(self, env: RecorderView) -> None:
         scene = FieldView(env)
-        self.hidden_at_start = {thing.key for thing in scene.movable if scene.covered(thing)}
-        self.covering_at_start = [thing for thing in scene.movable if scene.stacked(thing)]
+        self.hidden_at_start = {body.key for body in scene.movable if scene.covered(body)}
+        self.covering_at_start = [body for body in scene.movable if scene.stacked(body)]
         self._hidden = self.hidden_at_start
         self._before: dict[str, np.ndarray] = {}
         self._places: dict[str, str] = {}
@@ -47,8 +47,8 @@ class CaptionState:
     def note(self, env: RecorderView) -> None:
         """Record positions and uncovered bodies at the beginning of a turn."""
         scene = self._look(env)
-        self._before = {thing.key: scene.xy(thing.slot) for thing in scene.movable}
-        self._places = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
+        self._before = {body.key: scene.xy(body.slot) for body in scene.movable}
+        self._places = {body.key: where(scene, body, self._hidden) for body in scene.movable}
 
     def _look(self, env: RecorderView) -> FieldView:
         """Return the present scene; bodies that are uncovered in it are no longer hidden."""
@@ -59,7 +59,7 @@ class CaptionState:
     def caption(self, env: RecorderView, view: str) -> str:
         """Return a caption of the present scene, one of :data:`CAPTIONS`."""
         scene = self._look(env)
-        seen = [thing for thing in scene.things if thing.key not in self._hidden]
+        seen = [body for body in scene.bodies if body.key not in self._hidden]
         lines = [counted(seen)]
         if view != CAPTIONS[0]:
             lines += [f"The {_name(t)} is {where(scene, t, self._hidden)}." for t in seen]
@@ -67,14 +67,14 @@ class CaptionState:
             lines.append(self._changes(scene, seen))
         return "\n".join(lines)
 
-    def _changes(self, scene: FieldView, seen: list[Thing]) -> str:
+    def _changes(self, scene: FieldView, seen: list[FieldBody]) -> str:
         """Return sentences on the bodies that moved since the last turn began."""
         moved = (
-            f"The {_name(thing)} has moved: it was {self._places[thing.key]} and is now "
-            f"{where(scene, thing, self._hidden)}."
-            for thing in seen
-            if thing.key in self._before
-            and np.hypot(*(scene.xy(thing.slot) - self._before[thing.key])) > MOVED_M
+            f"The {_name(body)} has moved: it was {self._places[body.key]} and is now "
+            f"{where(scene, body, self._hidden)}."
+            for body in seen
+            if body.key in self._before
+            and np.hypot(*(scene.xy(body.slot) - self._before[body.key])) > MOVED_M
         )
         return " ".join(moved) or "Nothing has moved."
 
@@ -91,9 +91,9 @@ def true_statements(report: str, truth: str) -> tuple[int, int]:
     return sum(line.lower() in known for line in statements), len(statements)
 
 
-def counted(things: list[Thing]) -> str:
+def counted(bodies: list[FieldBody]) -> str:
     """Return a sentence with the number of bodies of each size, color and kind."""
-    names = Counter(_name(thing) for thing in things)
+    names = Counter(_name(body) for body in bodies)
     plural = {name: f"{name}es" if name.endswith("x") else f"{name}s" for name in names}
     parts = [f"{count} {plural[name] if count > 1 else name}" for name, count in names.items()]
     if not parts:
@@ -102,18 +102,18 @@ def counted(things: list[Thing]) -> str:
     return f"There {verb} {listed(parts)}."
 
 
-def where(scene: FieldView, thing: Thing, hidden: Collection[str] = ()) -> str:
+def where(scene: FieldView, body: FieldBody, hidden: Collection[str] = ()) -> str:
     """Return the area of a body and what it is on or in, except for hidden bodies."""
-    area = f"in the {scene.area(thing)} area"
+    area = f"in the {scene.area(body)} area"
     below = [
         ("in" if other.kind == "bowl" else "on", other)
-        for other in scene.things
-        if other.key not in hidden and scene.holds(thing, other)
+        for other in scene.bodies
+        if other.key not in hidden and scene.holds(body, other)
     ]
     if not below:
         return area
     return f"{area}, {listed([f'{word} the {_name(other)}' for word, other in below])}"
 
 
-def _name(thing: Thing) -> str:
-    return f"{thing.size} {thing.name}" if thing.kind == "block" else thing.name
+def _name(body: FieldBody) -> str:
+    return f"{body.size} {body.name}" if body.kind == "block" else body.name

@@ -60,7 +60,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         super()._start(options)
         self.turns = 0
         self.memory = CaptionState(self)
-        covering = [thing.slot for thing in self.memory.covering_at_start]
+        covering = [body.slot for body in self.memory.covering_at_start]
         self.account = EpisodeMetrics(self, covering)
 
     @property

@@ -10,8 +10,8 @@ from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.report import Measure
 from clevrskills.envs.recorder_view import RecorderView
+from clevrskills.suites.lohoravens.field import MOVED_M
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import MOVED_M
 from clevrskills.tasks.base import stack_roles
 
 TIGHT = 2

@@ -12,10 +12,10 @@ import numpy as np
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.setting import Workspace
+from clevrskills.suites.lohoravens.field import AREAS, SIDES, area_bounds_m
 from clevrskills.suites.lohoravens.palette import NAMESPACE
 from clevrskills.suites.lohoravens.predicates.figures import LINE_M, RING_M
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
-from clevrskills.suites.lohoravens.things import AREAS, SIDES, area_bounds_m
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, TableLayout
 
 SMALL_M, BIG_M = 0.04, 0.06

@@ -88,8 +88,8 @@ class FollowOrder(Task):
 
     def _visits(self, roles: Mapping[str, Tensor]) -> Order:
         """Return the visits in order."""
-        route, thing = roles["route"], len(self.slots) - 1  # (B, areas)
-        visits = [Inside(area * 0 + thing, area) for area in route[:, 1:].unbind(-1)]
+        route, block = roles["route"], len(self.slots) - 1  # (B, areas)
+        visits = [Inside(area * 0 + block, area) for area in route[:, 1:].unbind(-1)]
         return Order(tuple(visits), roles["active"])
 
     def _in_turn(self, roles: Mapping[str, Tensor], order: Order) -> Predicate:
@@ -97,13 +97,13 @@ class FollowOrder(Task):
         if not self.strict:
             return order
         route, visits = roles["route"], roles["active"].sum(-1, keepdim=True)
-        thing = len(self.slots) - 1
-        areas = torch.arange(thing, device=route.device)
+        block = len(self.slots) - 1
+        areas = torch.arange(block, device=route.device)
         at = areas[:, None] == route[:, None]  # (B, areas, places of the route)
         place = torch.where(at, torch.arange(route.shape[1], device=route.device), NEVER).amin(-1)
         due = torch.where(place <= visits, (place - 1).clamp(min=0), NEVER)
         zero = route[:, 0] * 0
-        inside = (Inside(zero + thing, zero + area) for area in areas.tolist())
+        inside = (Inside(zero + block, zero + area) for area in areas.tolist())
         return Strict(order, tuple(inside), due)
 
 

@@ -22,8 +22,8 @@ class NovelAdjective(NovelAdjectiveTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         layout, natural = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
-        thing = replace(natural, key="thing", pose=PLAIN_POSE, qualifier="")
-        return replace(layout, examples=(*layout.examples, thing), words=(adjective,))
+        example = replace(natural, key="thing", pose=PLAIN_POSE, qualifier="")
+        return replace(layout, examples=(*layout.examples, example), words=(adjective,))
 
     def fields(self, layout: Layout) -> Fields:
         return fields(layout)

@@ -16,9 +16,9 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     sentence = "Put the object of an invented adjective on another, both named by invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        layout, thing = self.scene(rng)
+        layout, body = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
-        examples, nouns = named(rng, [thing, layout.body("bottom")], adjective)
+        examples, nouns = named(rng, [body, layout.body("bottom")], adjective)
         return replace(layout, examples=layout.examples + examples, words=(adjective, *nouns))
 
     def fields(self, layout: Layout) -> Fields:

@@ -10,10 +10,10 @@ from clevrskills.sim.robots.vacuum import FORCE_PER_CUP_N, SLIP_M
 from clevrskills.sim.suction import CENTER_GAP_M
 from clevrskills.sim.world import GRAVITY
 from tests.support.envs import act, base, bench, body, go_to, put, stay
-from tests.support.worlds import AREA, CUBE, SLAB, Thing, index
+from tests.support.worlds import AREA, CUBE, SLAB, BodySpec, index
 
-BALL = Thing("ball", "ball")
-WALL = Thing("wall", "cube", (0.02, 0.30, 0.12), static=True)
+BALL = BodySpec("ball", "ball")
+WALL = BodySpec("wall", "cube", (0.02, 0.30, 0.12), static=True)
 CUBE_SLOT, SLAB_SLOT, AREA_SLOT = 0, 1, 2
 CUBE_XY, SLAB_XY, AREA_XY = (-0.2, 0.0), (-0.15, 0.22), (-0.2, -0.25)
 FREE_XY = (-0.02, 0.0)

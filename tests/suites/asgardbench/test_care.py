@@ -27,10 +27,10 @@ def begin(episode):
 def needless(commands, dirty=(), task="cook_toast", **places):
     """Number of needless repairs of commands in a kitchen."""
     kinds = ("Plate", "Bowl", "Bread", "Knife", "DishSponge", "Apple", "Tomato")
-    things = [PlacedObject(k, k, "CounterTop_1", n, k in dirty) for n, k in enumerate(kinds)]
+    items = [PlacedObject(k, k, "CounterTop_1", n, k in dirty) for n, k in enumerate(kinds)]
     for kind, place in {"Apple": "CounterTop_2", **places}.items():
-        things = [t for t in things if t.type != kind] + [PlacedObject(kind, kind, place, 0)]
-    house = Household(room(4), things)
+        items = [t for t in items if t.type != kind] + [PlacedObject(kind, kind, place, 0)]
+    house = Household(room(4), items)
     care = Care(task, Variant(4), house)
     for command in commands.split("; "):
         assert apply(house, *command.split()).ok, command

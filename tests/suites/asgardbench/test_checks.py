@@ -13,21 +13,21 @@ from clevrskills.suites.asgardbench.tasks.rooms import room
 
 AWAY = AgentCamera(0.0, 0.0, 9.0, 0.0, radians(-30))
 """Camera that sees nothing."""
-THINGS = ("Mug", "Plate", "Pan", "Bread", "Egg", "Knife", "DishSponge", "Apple", "Fork", "Cup")
+ITEMS = ("Mug", "Plate", "Pan", "Bread", "Egg", "Knife", "DishSponge", "Apple", "Fork", "Cup")
 BATH = ("SprayBottle", "Cloth", "HandTowel")
 
 
 def world_of(label):
     if label == 13:
-        things = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(THINGS)]
-        things.append(PlacedObject("Bowl", "Bowl", "CounterTop_2", 0))
-        return Household(room(label), things)
+        items = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(ITEMS)]
+        items.append(PlacedObject("Bowl", "Bowl", "CounterTop_2", 0))
+        return Household(room(label), items)
     if label == 406:
-        things = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(BATH)]
-        return Household(room(label), things, ("Mirror_1",))
-    things = [PlacedObject("RemoteControl", "RemoteControl", "CoffeeTable_1", 0)]
-    things.append(PlacedObject("Book", "Book", "CoffeeTable_1", 5))
-    return Household(room(label), things)
+        items = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(BATH)]
+        return Household(room(label), items, ("Mirror_1",))
+    items = [PlacedObject("RemoteControl", "RemoteControl", "CoffeeTable_1", 0)]
+    items.append(PlacedObject("Book", "Book", "CoffeeTable_1", 5))
+    return Household(room(label), items)
 
 
 def there(name, container, slot=0):

@@ -93,13 +93,13 @@ def test_objects_in_slots_do_not_overlap(label):
             container = world.entities[fixture.id]
             boxes = []
             for number in range(60):
-                thing = type(container)(f"{kind}_{number}", kind, fixture.id)
-                slot = world.free_slot(container, thing)
+                item = type(container)(f"{kind}_{number}", kind, fixture.id)
+                slot = world.free_slot(container, item)
                 if slot is None:
                     break
-                thing.slot = slot
-                world.entities[thing.id] = thing
-                x, y, z, yaw, tilt = world.pose(thing)
+                item.slot = slot
+                world.entities[item.id] = item
+                x, y, z, yaw, tilt = world.pose(item)
                 wide, deep, high = shape(kind).size_m
                 if tilt or (kind != "Plate" and abs(math.sin(2 * yaw)) > 0.5):
                     wide = deep = min(wide, deep)
@@ -142,13 +142,13 @@ def test_every_slot_and_fixture_of_an_empty_room_is_visible(label):
         if fixture.type not in catalogue().containers:
             continue
         kind = HELD_THERE.get(fixture.type, "Mug")
-        thing = type(entity)("it", kind, fixture.id)
+        item = type(entity)("it", kind, fixture.id)
         entity.open = True
-        for slot in world.free_slots(entity, thing):
-            thing.slot = slot
-            world.entities["it"] = thing
-            world.look_at(thing)
-            assert world.visible(thing), (fixture.id, slot)
+        for slot in world.free_slots(entity, item):
+            item.slot = slot
+            world.entities["it"] = item
+            world.look_at(item)
+            assert world.visible(item), (fixture.id, slot)
             del world.entities["it"]
         entity.open = False
 
@@ -159,8 +159,8 @@ def test_training_rooms():
 
 
 def test_occluded_objects_are_not_visible():
-    things = [PlacedObject("Apple", "Apple", "CounterTop_1", 0)]
-    world = Household(room(13), things)
+    items = [PlacedObject("Apple", "Apple", "CounterTop_1", 0)]
+    world = Household(room(13), items)
     apple = world.entities["Apple"]
     world.look_at(apple)
     assert world.visible(apple)
@@ -220,16 +220,16 @@ def test_exposed_objects_are_visible_from_their_fixture(task, split):
         AsgardBenchSuite().draw(task, "train", 5),
     ):
         variant = Variant.from_json(episode.start["variant"])
-        things = [PlacedObject(**thing) for thing in episode.start["things"]]
-        start = house_of(task, variant, things)
+        items = [PlacedObject(**item) for item in episode.start["things"]]
+        start = house_of(task, variant, items)
         for fixture in start.fixtures.values():
             there = start.contents(start.entities[fixture.id])
             if fixture.type in catalogue().openable or not there:
                 continue
             world = start.copy()
             world.look_at(world.entities[fixture.id])
-            seen = [world.visible(world.entities[thing.id]) for thing in there]
-            assert all(seen), (fixture.id, [thing.id for thing in there], seen)
+            seen = [world.visible(world.entities[item.id]) for item in there]
+            assert all(seen), (fixture.id, [item.id for item in there], seen)
 
 
 def test_the_agent_stands_to_look_at_a_table():

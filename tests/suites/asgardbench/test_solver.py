@@ -30,9 +30,9 @@ def test_the_table_has_the_published_instances():
 @pytest.mark.parametrize("which", [0, -1])
 def test_plans_reach_the_goal_in_all_readings(task, which):
     variant = TABLE[task][which]
-    things = set_up(task, variant, np.random.default_rng((0, which % 99, crc32(task.encode()))))
+    items = set_up(task, variant, np.random.default_rng((0, which % 99, crc32(task.encode()))))
     dirty = ("Mirror_1",) if task == "clean_mirror" else ()
-    start = Household(room(variant.label), things, dirty)
+    start = Household(room(variant.label), items, dirty)
     start.locations = locations(task, variant)
     plan = solve(task, variant, start)
     for reading in READINGS:
@@ -50,8 +50,8 @@ def test_plans_reach_the_goal_in_all_readings(task, which):
 
 def test_shortened_plans_reach_the_goal_and_need_all_their_commands():
     variant = TABLE["put_away_food"][1]
-    things = set_up("put_away_food", variant, np.random.default_rng(3))
-    start = Household(room(variant.label), things)
+    items = set_up("put_away_food", variant, np.random.default_rng(3))
+    start = Household(room(variant.label), items)
     goal = goal_of("put_away_food", variant, "paper", start)
     plan = solve("put_away_food", variant, start)
     short = shorten(plan, start, goal)
@@ -66,17 +66,17 @@ def test_shortened_plans_reach_the_goal_and_need_all_their_commands():
 def test_full_counters_and_several_open_cabinets(task, number):
     rng = np.random.default_rng((number, 26))
     variant = draw_variant(task, rng)
-    things = set_up(task, variant, rng)
+    items = set_up(task, variant, rng)
     for reading in READINGS:
-        house = house_of(task, variant, things, reading)
+        house = house_of(task, variant, items, reading)
         plan = solve(task, variant, house)
         assert reaches(plan, house, goal_of(task, variant, reading, house))
 
 
 def _after(task, variant, **states):
     """The start of an instance's household, and its end with some states of objects set."""
-    things = set_up(task, variant, np.random.default_rng(5))
-    start = house_of(task, variant, things)
+    items = set_up(task, variant, np.random.default_rng(5))
+    start = house_of(task, variant, items)
     end = solved(task, variant, start)[1]
     for name, values in states.items():
         for entity in [e for e in end.entities.values() if e.type == name and e.parent != GONE]:

@@ -19,10 +19,10 @@ from clevrskills.suites.asgardbench.tasks.setup import set_up
 
 def kitchen():
     kinds = ("Mug", "Plate", "Pan", "Bread", "Egg", "Knife", "DishSponge", "Apple")
-    things = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(kinds)]
-    things.append(PlacedObject("Bowl", "Bowl", "CounterTop_2", 0, dirty=True))
-    things.append(PlacedObject("Tomato", "Tomato", "Fridge_1", 0))
-    return Household(room(13), things)
+    items = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(kinds)]
+    items.append(PlacedObject("Bowl", "Bowl", "CounterTop_2", 0, dirty=True))
+    items.append(PlacedObject("Tomato", "Tomato", "Fridge_1", 0))
+    return Household(room(13), items)
 
 
 CASES = (

@@ -6,8 +6,8 @@ import torch
 
 from clevrskills.errors import UnknownNameError
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.field import FieldView, area_bounds_m
 from clevrskills.suites.lohoravens.noise import Noise
-from clevrskills.suites.lohoravens.things import FieldView, area_bounds_m
 from tests.suites.lohoravens.field import BIG_M, SMALL_M, block, bowl, field, zone
 
 BODIES = (
@@ -59,7 +59,7 @@ def test_captions_of_blocks_in_a_bowl_or_on_a_block() -> None:
     put(env, 0, 0.00, 0.20, SMALL_M + BIG_M + SMALL_M / 2)
     assert "red block is in the bottom right area, on the bigger blue block." in _positions(env)
     scene = FieldView(env)
-    loose, hidden, upper, *_ = scene.things
+    loose, hidden, upper, *_ = scene.bodies
     assert scene.covered(hidden) and scene.covered(upper) and not scene.covered(loose)
     assert (loose.size, upper.size) == ("smaller", "bigger")
     put(env, 0, 0.00, 0.20 + 0.055, SMALL_M / 2)  # close by, but on the table

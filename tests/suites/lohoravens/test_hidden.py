@@ -11,10 +11,10 @@ from clevrskills.core.suite import load_suite
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.sim.body import Body
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.field import FieldView
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.tasks import tasks
-from clevrskills.suites.lohoravens.things import FieldView
 from clevrskills.tasks.base import task
 from tests.suites.lohoravens.field import block
 from tests.support.visibility import visible_share
@@ -119,8 +119,8 @@ def test_the_solver_takes_a_pyramid_apart_from_the_top() -> None:
     env.reset(seed=1)
     scene = FieldView(env)
     lowest = [scene.by_slot[int(k)] for k in env.layouts[0].roles["objects"]]
-    assert all(scene.covered(thing) for thing in lowest)
-    assert {thing.key for thing in lowest} < set(env.memory.hidden_at_start)
+    assert all(scene.covered(body) for body in lowest)
+    assert {body.key for body in lowest} < set(env.memory.hidden_at_start)
 
 
 @pytest.mark.render

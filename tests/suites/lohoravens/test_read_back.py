@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from clevrskills.core.suite import load_suite
+from clevrskills.suites.lohoravens.field import area_of
 from clevrskills.suites.lohoravens.predicates.tower import TowerInArea
-from clevrskills.suites.lohoravens.things import area_of
 from clevrskills.tasks.base import stack_roles, task
 from clevrskills.tasks.layout import Layout
 from clevrskills.tasks.leaf_slots import used_leaves
@@ -172,7 +172,7 @@ def test_mutated_sentences_are_found(key: str) -> None:
     done, generator = set[str](), np.random.default_rng(1)
     for layout in scenes(key, range(1000, 1012)):
         means_it, before = reader(key, layout), len(done)
-        colors = sorted({t.color for t in Field(layout).things})
+        colors = sorted({t.color for t in Field(layout).bodies})
         for wording in task(key).wordings(layout):
             text = wording.text
             known = {t for t in mutations(text, colors) if t.lower() != text.lower()} - done

@@ -36,7 +36,7 @@ _DONE = re.compile(r"- Done: ([A-Z]+) (\w+)")
 
 @dataclass
 class _Told:
-    """What a line says of a thing or fixture."""
+    """What a line says of a item or fixture."""
 
     kind: str
     parent: str
@@ -118,17 +118,17 @@ def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
             number = len(house.of_type(each.kind)) + 1
             there = [Entity(f"{each.kind}_{number}", each.kind, HAND)]
             house.entities[there[0].id] = there[0]
-        thing = there[0]
-        taken.add(thing.id)
+        item = there[0]
+        taken.add(item.id)
         if each.parent == HAND:
-            thing.parent, thing.slot = HAND, 0
+            item.parent, item.slot = HAND, 0
         container = next(iter(house.of_type(each.parent)), None)
-        before = house.entities.get(thing.parent)
+        before = house.entities.get(item.parent)
         if container is not None and (before is None or before.type != each.parent):
-            thing.parent, thing.slot = container.id, _slot(house, container)
-        thing.dirty, thing.cooked = "dirty" in each.states, "cooked" in each.states
+            item.parent, item.slot = container.id, _slot(house, container)
+        item.dirty, item.cooked = "dirty" in each.states, "cooked" in each.states
         filled = [s.removeprefix("filled with ") for s in each.states if s.startswith("filled")]
-        thing.filled = filled[0] if filled else ""
+        item.filled = filled[0] if filled else ""
     for kind in {each.kind for each in told if each.kind in data.fixtures}:
         states = [state for each in told if each.kind == kind for state in each.states]
         for fixture in house.of_type(kind):
@@ -136,10 +136,10 @@ def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
             fixture.dirty, fixture.sprayed = "dirty" in states, "sprayed" in states
 
 
-def _where(house: BeliefWorld, thing: Entity) -> str:
-    """Type of what a thing is directly in or on, or :data:`HAND`."""
-    parent = house.entities.get(thing.parent)
-    return thing.parent if parent is None else parent.type
+def _where(house: BeliefWorld, item: Entity) -> str:
+    """Type of what a item is directly in or on, or :data:`HAND`."""
+    parent = house.entities.get(item.parent)
+    return item.parent if parent is None else parent.type
 
 
 def _slot(house: BeliefWorld, container: Entity) -> int:
@@ -158,24 +158,24 @@ def _see(house: BeliefWorld, view: str) -> None:
         if entity.parent == HAND and entity.type != kind:
             entity.parent, entity.slot = top[0].id, _slot(house, top[0])
     if kind != NOTHING and house.held is None:
-        for thing in house.of_type(kind)[:1]:
-            thing.parent, thing.slot = HAND, 0
+        for item in house.of_type(kind)[:1]:
+            item.parent, item.slot = HAND, 0
 
 
 def _conclude(house: BeliefWorld, last: Sequence[str], view: str) -> None:
     """Apply the last command: a sought object that is not visible is behind a door."""
     verb, kind, how, why = last
     if how == "Failure" and "is dirty" in why:
-        for thing in house.of_type(kind):
-            thing.dirty = True
+        for item in house.of_type(kind):
+            item.dirty = True
     seen = list(_told(view))
     unseen = all(told.kind != kind for told in seen) and kind in catalogue().sizes
     shut = [told.kind for told in seen if told.kind in SHUTTING and "closed" in told.states]
     if verb == "FIND" and how == "Success" and unseen and shut:
         container = house.of_type(min(shut, key=_DOORS.index))[0]
-        for thing in house.of_type(kind)[:1]:
-            if thing.parent != HAND:
-                thing.parent, thing.slot = container.id, _slot(house, container)
+        for item in house.of_type(kind)[:1]:
+            if item.parent != HAND:
+                item.parent, item.slot = container.id, _slot(house, container)
 
 
 def _memory(house: BeliefWorld) -> Iterator[str]:

@@ -15,7 +15,7 @@ from clevrskills.errors import ClevrSkillsError
 
 _TASK = re.compile(r"^Task: (.+)$", re.MULTILINE)
 _TURN = re.compile(r"Turn (\d+)\. What do you do\?")
-_THING = re.compile(r"^(\w+): (.+?) at \(([^)]*)\)(.*)$", re.MULTILINE)
+_OBJECT = re.compile(r"^(\w+): (.+?) at \(([^)]*)\)(.*)$", re.MULTILINE)
 _KEY = r"<(\w+)>"
 _TURNED = r"(\d+ degrees) (clockwise|anti-clockwise)"
 
@@ -30,12 +30,12 @@ def reply(messages: Sequence[Message]) -> str:
         ClevrSkillsError: They say nothing that it understands.
     """
     text = "\n".join(part for m in messages for part in m.parts if isinstance(part, str))
-    task, turn, things = _TASK.search(text), _TURN.search(text), _THING.findall(text)
-    if task is None or turn is None or not things:
+    task, turn, objects = _TASK.search(text), _TURN.search(text), _OBJECT.findall(text)
+    if task is None or turn is None or not objects:
         raise ClevrSkillsError("the messages have no task, no scene in words or no turn")
-    names = {key: name for key, name, *_ in things}
+    names = {key: name for key, name, *_ in objects}
     plan = _plan(task[1], names)
-    stands = {f"{key} {where.strip()}" for key, _, _, rest in things for where in rest.split(",")}
+    stands = {f"{key} {where.strip()}" for key, _, _, rest in objects for where in rest.split(",")}
     left = [command for command in plan if not _done(command, stands)] or plan
     first = 0 if left[0].startswith("put ") else (int(turn[1]) - 1) % len(left)
     return write_action(left[first])

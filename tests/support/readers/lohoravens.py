@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from clevrskills.core.policy import Message
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.lohoravens.field import AREAS
 from clevrskills.suites.lohoravens.prompts.prompter import DONE, GOAL, INSTRUCTION
-from clevrskills.suites.lohoravens.things import AREAS
 
 _LINE = re.compile(
     r"^The (?P<size>smaller|bigger)? ?(?P<color>\w+) (?P<kind>block|box|bowl|zone) is "
@@ -21,7 +21,7 @@ _IN_BOWL = re.compile(r"in the (\w+) bowl")
 
 @dataclass(frozen=True)
 class _Seen:
-    """A thing as a caption tells of it; ``bowl``: the color of the bowl that it is in."""
+    """A body as a caption tells of it; ``bowl``: the color of the bowl that it is in."""
 
     color: str
     kind: str
@@ -37,7 +37,7 @@ def reply(messages: Sequence[Message]) -> str:
     """
     asked = "\n".join(part for part in messages[-1].parts if isinstance(part, str))
     found = re.search(rf"^{GOAL}: (.+)$", asked, re.MULTILINE)
-    seen = [*_things(asked)]
+    seen = [*_bodies(asked)]
     if found is None or not seen:
         raise ClevrSkillsError("the reader needs to be told in words: --view caption_positions")
     goal = found[1].lower()
@@ -53,26 +53,26 @@ def reply(messages: Sequence[Message]) -> str:
     return f"{INSTRUCTION} {said}" if said else DONE
 
 
-def _things(text: str) -> Iterator[_Seen]:
+def _bodies(text: str) -> Iterator[_Seen]:
     for match in _LINE.finditer(text):
         bowl = _IN_BOWL.search(match["rest"] or "")
         yield _Seen(match["color"], match["kind"], match["area"], bowl[1] if bowl else "")
 
 
 def _into_bowls(seen: Sequence[_Seen]) -> str:
-    bowls = {thing.color for thing in seen if thing.kind == "bowl"}
-    for thing in seen:
-        if thing.kind == "block" and thing.color in bowls and thing.bowl != thing.color:
-            return _put(thing.color, f"{thing.color} bowl")
+    bowls = {body.color for body in seen if body.kind == "bowl"}
+    for body in seen:
+        if body.kind == "block" and body.color in bowls and body.bowl != body.color:
+            return _put(body.color, f"{body.color} bowl")
     return ""
 
 
 def _into_other_bowls(seen: Sequence[_Seen]) -> str:
     """The next block into an empty bowl, so that there is one for each of the others."""
-    blocks = [thing for thing in seen if thing.kind == "block"]
-    taken = {thing.bowl for thing in blocks}
+    blocks = [body for body in seen if body.kind == "block"]
+    taken = {body.bowl for body in blocks}
     empty = [t.color for t in seen if t.kind == "bowl" and t.color not in taken]
-    wrong = [thing.color for thing in blocks if not thing.bowl or thing.bowl == thing.color]
+    wrong = [body.color for body in blocks if not body.bowl or body.bowl == body.color]
     pairs = _paired(wrong, empty)
     return _put(wrong[0], f"{pairs[wrong[0]]} bowl") if pairs else ""
 
@@ -91,9 +91,9 @@ def _paired(blocks: Sequence[str], bowls: Sequence[str]) -> Mapping[str, str]:
 
 
 def _between(seen: Sequence[_Seen], source: str, target: str) -> str:
-    for thing in seen:
-        if thing.kind == "block" and thing.area == source:
-            return _put(f"{thing.color} block on the {source}", f"{target} area", noun="")
+    for body in seen:
+        if body.kind == "block" and body.area == source:
+            return _put(f"{body.color} block on the {source}", f"{target} area", noun="")
     return ""
 
 

@@ -69,7 +69,7 @@ class HouseScene:
             if drawn is not None:
                 self._show_fixture(entity.id, drawn, state_of(entity), look)
             elif entity.parent != GONE and not world.concealed(entity):
-                self._show_thing(world, entity)
+                self._show_item(world, entity)
             else:
                 continue
             now.add(entity.id)
@@ -88,7 +88,7 @@ class HouseScene:
         drawn = model(fixture.model, state, self._contrast, look, fixture.width_m)
         self.stage.show_at(key, drawn, _matrix((*fixture.origin, 0.0)), state)
 
-    def _show_thing(self, world: Household, entity: Entity) -> None:
+    def _show_item(self, world: Household, entity: Entity) -> None:
         state = state_of(entity)
         drawn = model(entity.type, state, self._contrast)
         self.stage.show_at(entity.id, drawn, self.pose_of(world, entity), state)

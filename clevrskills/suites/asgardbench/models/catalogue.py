@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from clevrskills.suites.asgardbench.models import fixtures, things
+from clevrskills.suites.asgardbench.models import fixtures, items
 from clevrskills.suites.asgardbench.models.model import Builder, State
 from clevrskills.suites.asgardbench.models.parts import read_models
 
@@ -38,9 +38,9 @@ STATES: Mapping[str, tuple[State, ...]] = {
 
 
 @cache
-def thing_builders() -> Mapping[str, Builder]:
+def item_builders() -> Mapping[str, Builder]:
     """Return the builders of portable objects, by type."""
-    return {**read_models(HERE / "things.toml"), **things.BUILDERS}
+    return {**read_models(HERE / "items.toml"), **items.BUILDERS}
 
 
 @cache
@@ -55,8 +55,8 @@ def builder(kind: str) -> Builder:
     Raises:
         ValueError: The type is unknown.
     """
-    found = thing_builders().get(kind) or fixture_builders().get(kind)
+    found = item_builders().get(kind) or fixture_builders().get(kind)
     if found is None:
-        known = ", ".join(sorted({*thing_builders(), *fixture_builders()}))
+        known = ", ".join(sorted({*item_builders(), *fixture_builders()}))
         raise ValueError(f"unknown type {kind!r}; allowed: {known}")
     return found

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from clevrskills.suites.asgardbench.models.catalogue import builder, thing_builders
+from clevrskills.suites.asgardbench.models.catalogue import builder, item_builders
 from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, Piece, State
 
 POINTS = {True: 24, False: 48}
@@ -49,14 +49,14 @@ def shape(kind: str, width_m: float = 0.0) -> ModelShape:
     Raises:
         ValueError: The kind is unknown.
     """
-    build, thing = builder(kind), kind in thing_builders()
+    build, item = builder(kind), kind in item_builders()
     models = [build(BuildInput(State(open=k), width_mm=1000 * width_m)) for k in (False, True)]
     low, high = models[0].bounds_m()
     points, boxes = [], []
     for model, opened in zip(models, (False, True), strict=True):
         triangles = _triangles(model, State(open=opened))
-        points.append(_samples(triangles, POINTS[thing]))
-        if thing and kind not in HOLLOW:
+        points.append(_samples(triangles, POINTS[item]))
+        if item and kind not in HOLLOW:
             boxes.append(_block(triangles))
         else:
             boxes.append(_boxes(model, State(open=opened)))

@@ -48,10 +48,10 @@ def catalogue() -> TypeCatalog:
     """Return the catalogue of ``catalogue.json``."""
     path = Path(__file__).parent.parent / "catalogue.json"
     data = json.loads(path.read_text(encoding="utf-8"))
-    things = data["things"]
+    items = data["items"]
     return TypeCatalog(
-        sizes={kind: entry["size"] for kind, entry in things.items()},
-        fits={kind: frozenset(entry["fits"]) for kind, entry in things.items()},
+        sizes={kind: entry["size"] for kind, entry in items.items()},
+        fits={kind: frozenset(entry["fits"]) for kind, entry in items.items()},
         fixtures=frozenset(data["fixtures"]),
         containers={kind: Container(**entry) for kind, entry in data["containers"].items()},
         classes=data["classes"],

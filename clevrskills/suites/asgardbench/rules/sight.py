@@ -73,7 +73,7 @@ def turned(kind: str, opened: bool, yaw: float, tilt: float) -> np.ndarray:
 
 
 @cache
-def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> np.ndarray:
+def item_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> np.ndarray:
     """Return the boxes of an object in the room (15, b); leaning objects have none."""
     if pose[4]:
         return np.zeros((15, 0))

@@ -263,9 +263,9 @@ def _switch_off(world: Household, entity: Entity) -> None:
         vessels = world.entities.values()
     elif entity.type == "Faucet":
         vessels = chain(*(world.all_contents(basin) for basin in world.of_type("SinkBasin")))
-    for thing in vessels:
-        if thing.type in _VESSELS and thing.filled == "water":
-            thing.filled = ""
+    for item in vessels:
+        if item.type in _VESSELS and item.filled == "water":
+            item.filled = ""
 
 
 def _empty(world: Household, entity: Entity) -> None:
@@ -330,21 +330,21 @@ PUT_CHECKS: Mapping[str, Callable[[Household, Entity], bool]] = {
 def _put(world: Household, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
     """Execute PUT with the first candidate that has room; return the code and the container."""
     code = next((code for code, check in PUT_CHECKS.items() if check(world, first)), "")
-    thing = world.held
-    if code or thing is None:
+    item = world.held
+    if code or item is None:
         return code, None
     if first.type in TOPS:
         tops = (e for top in TOPS if top != first.type for e in world.of_type(top))
         others = chain(others, filter(world.visible, tops))
     for target in chain((first,), others):
-        slot = world.free_slot(target, thing)
+        slot = world.free_slot(target, item)
         barred = target.dirty or PUT_CHECKS["INCOMPATIBLE"](world, target) or world.shut_in(target)
         if slot is None or barred:
             continue
         if target.shut:
             target.open = True
             world.opened[target.type] = target.id
-        thing.parent, thing.slot = target.id, slot
+        item.parent, item.slot = target.id, slot
         _use(world, target)
         return DONE, target
     return "NO_SPACE", None
@@ -356,12 +356,12 @@ def _settle(world: Household) -> None:
     for device in [e for e in world.entities.values() if e.on]:
         if device.type == "Faucet":
             for basin in world.of_type("SinkBasin"):
-                for thing in world.contents(basin):
-                    thing.dirty = False
-                    if thing.type in data.fillable and not thing.filled:
-                        thing.filled = "water"
+                for item in world.contents(basin):
+                    item.dirty = False
+                    if item.type in data.fillable and not item.filled:
+                        item.filled = "water"
             continue
-        for thing in world.all_contents(device):
-            in_pan = device.type != "StoveBurner" or world.parent_type(thing) == "Pan"
-            if data.cooked_by.get(thing.type) == device.type and in_pan:
-                thing.cooked = True
+        for item in world.all_contents(device):
+            in_pan = device.type != "StoveBurner" or world.parent_type(item) == "Pan"
+            if data.cooked_by.get(item.type) == device.type and in_pan:
+                item.cooked = True

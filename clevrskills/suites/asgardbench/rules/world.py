@@ -24,11 +24,11 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture, PlacedObject, R
 from clevrskills.suites.asgardbench.rules.sight import (
     fixture_blocks,
     fixture_points,
+    item_blocks,
     may_see,
     reach,
     scenery_blocks,
     sees,
-    thing_blocks,
     turned,
 )
 from clevrskills.suites.asgardbench.rules.slots import Origin, Pose
@@ -70,7 +70,7 @@ class Household:
 
     Args:
         room: The room.
-        things: Objects at the start.
+        items: Objects at the start.
         dirty: Ids of fixtures that start dirty.
 
     Attributes:
@@ -88,16 +88,16 @@ class Household:
     released = False
 
     def __init__(
-        self, room: Room, things: Sequence[PlacedObject], dirty: Sequence[str] = ()
+        self, room: Room, items: Sequence[PlacedObject], dirty: Sequence[str] = ()
     ) -> None:
         self.room = room
         self.fixtures: dict[str, Fixture] = {fixture.id: fixture for fixture in room.fixtures}
         self.entities: dict[str, Entity] = {
             f.id: Entity(f.id, f.type, dirty=f.id in dirty) for f in room.fixtures
         }
-        for thing in things:
-            fields = (thing.id, thing.type, thing.parent, thing.slot, thing.dirty)
-            self.entities[thing.id] = Entity(*fields, filled=thing.filled)
+        for item in items:
+            fields = (item.id, item.type, item.parent, item.slot, item.dirty)
+            self.entities[item.id] = Entity(*fields, filled=item.filled)
         self.events: list[tuple[str, str]] = []
         self.found: dict[str, str] = {}
         self.opened: dict[str, str] = {}
@@ -114,7 +114,7 @@ class Household:
         self._key: list[tuple[str, str, int, bool]] = []
         self._views: dict[AgentCamera, dict[str, bool]] = {}
         self._fixed_of: dict[tuple[str, ...], np.ndarray] = {}
-        self._things: dict[tuple[Any, ...], np.ndarray] = {}
+        self._items: dict[tuple[Any, ...], np.ndarray] = {}
         self.camera: AgentCamera = aimed((0.0, 0.0, EYE_M), self.place(self.entities[self.focus]))
 
     def copy(self) -> Household:
@@ -155,9 +155,9 @@ class Household:
 
     def all_contents(self, container: Entity) -> Iterator[Entity]:
         """Yield the contents of a container, at any depth."""
-        for thing in self.contents(container):
-            yield thing
-            yield from self.all_contents(thing)
+        for item in self.contents(container):
+            yield item
+            yield from self.all_contents(item)
 
     def parents(self, entity: Entity) -> Iterator[Entity]:
         """Yield the containers of an entity, the innermost first."""
@@ -174,30 +174,30 @@ class Household:
         """Return the outermost container of an entity, or the entity itself."""
         return ([entity, *self.parents(entity)])[-1]
 
-    def free_slots(self, container: Entity, thing: Entity) -> list[int]:
+    def free_slots(self, container: Entity, item: Entity) -> list[int]:
         """Return the free slots of a container for an object, in order of preference."""
         room = catalogue().containers.get(container.type)
         if room is None:
             return []
-        size = catalogue().sizes[thing.type]
+        size = catalogue().sizes[item.type]
         if SIZES.index(size) > SIZES.index(room.size):
             return []
         there = [(e.type, e.slot) for e in self.contents(container)]
         fixture = self.fixtures.get(container.id)
         model = fixture.model if fixture else container.type
-        return slots.free_slots(fixture, model, thing.type, there)
+        return slots.free_slots(fixture, model, item.type, there)
 
-    def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
+    def free_slot(self, container: Entity, item: Entity, near: int | None = None) -> int | None:
         """Return the preferred free slot of a container for an object, or the one closest to the
         slot ``near``; ``None``: there is no room.
         """
-        free = self.free_slots(container, thing)
+        free = self.free_slots(container, item)
         if not free:
             return None
         if near is None:
             return free[0]
-        at = self._rest(container, thing.type, near)
-        places = {slot: self._rest(container, thing.type, slot) for slot in free}
+        at = self._rest(container, item.type, near)
+        places = {slot: self._rest(container, item.type, slot) for slot in free}
         return min(free, key=lambda k: sum((places[k][i] - at[i]) ** 2 for i in range(3)))
 
     def serves(self, entity: Entity) -> bool:
@@ -310,8 +310,8 @@ class Household:
             self._key, self._views = key, {}
             self._numbers = {name: number for number, name in enumerate(self.entities)}
             parts = [self._fixed()]
-            things = [e for e in self.entities.values() if e.parent]
-            parts += (self._of_thing(thing) for thing in things if self._lies(thing))
+            items = [e for e in self.entities.values() if e.parent]
+            parts += (self._of_item(item) for item in items if self._lies(item))
             self._blocks = np.concatenate(parts, axis=1)
         return self._blocks
 
@@ -320,15 +320,15 @@ class Household:
         parents = [*self.parents(entity)]
         return bool(parents) and parents[-1].id in self.fixtures and self.shut_in(entity) is None
 
-    def _of_thing(self, thing: Entity) -> np.ndarray:
+    def _of_item(self, item: Entity) -> np.ndarray:
         """Return the occluding boxes of an object."""
-        number, parent = self._numbers[thing.id], self.entities[thing.parent]
+        number, parent = self._numbers[item.id], self.entities[item.parent]
         if parent.id not in self.fixtures:
-            return thing_blocks(thing.type, thing.open, self.pose(thing), number)
-        key = (thing.type, thing.open, number, thing.slot, parent.id, parent.open)
-        if key not in self._things:
-            self._things[key] = thing_blocks(thing.type, thing.open, self.pose(thing), number)
-        return self._things[key]
+            return item_blocks(item.type, item.open, self.pose(item), number)
+        key = (item.type, item.open, number, item.slot, parent.id, parent.open)
+        if key not in self._items:
+            self._items[key] = item_blocks(item.type, item.open, self.pose(item), number)
+        return self._items[key]
 
     def _fixed(self) -> np.ndarray:
         """Return the occluding boxes of fixtures and scenery."""
@@ -358,7 +358,7 @@ class Household:
             known[entity.id] = self._seen(entity, blocks)
         if known[entity.id]:
             return True
-        return any(self._visible(thing, blocks) for thing in self.contents(entity))
+        return any(self._visible(item, blocks) for item in self.contents(entity))
 
     def _seen(self, entity: Entity, blocks: np.ndarray) -> bool:
         """Return whether enough of an entity is in the image and unoccluded."""

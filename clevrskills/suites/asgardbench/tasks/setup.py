@@ -75,14 +75,14 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
             places = ("DiningTable",)
         elif FAMILIES[task].clears_table and kind in needed:
             places = ("CounterTop", "SideTable")
-        thing = Entity(kind, kind)
-        spot = _place(world, there, thing, places, rng)
+        item = Entity(kind, kind)
+        spot = _place(world, there, item, places, rng)
         if spot is None:  # the room is full
             assert kind not in needed, f"no place for {kind} in room {there.label}"
             continue
         fixture, slot = spot
-        thing.parent, thing.slot = fixture, slot
-        world.entities[kind] = thing
+        item.parent, item.slot = fixture, slot
+        world.entities[kind] = item
         filled = "coffee" if kind == "Mug" and variant.coffee else ""
         if kind == "WineBottle":
             filled = "wine"
@@ -120,10 +120,10 @@ def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str
 
 
 def _place(
-    world: Household, there: Room, thing: Entity, places: Sequence[str], rng: np.random.Generator
+    world: Household, there: Room, item: Entity, places: Sequence[str], rng: np.random.Generator
 ) -> tuple[str, int] | None:
     """Draw a fixture and slot for an object; a surface holds at most seven objects."""
-    fits = catalogue().fits[thing.type]
+    fits = catalogue().fits[item.type]
     able = [f for f in there.fixtures if f.type in places and f.type in fits]
     if not able:
         able = [f for f in there.fixtures if f.type in fits and f.type in catalogue().containers]
@@ -131,7 +131,7 @@ def _place(
     for k in rng.permutation(len(able)):
         fixture = able[int(k)]
         container = world.entities[fixture.id]
-        slots = world.free_slots(container, thing)
+        slots = world.free_slots(container, item)
         full = fixture.type in OPEN and count[fixture.id] >= 7
         if slots and not full:
             if fixture.type in OPEN:

@@ -132,11 +132,11 @@ class _Solver:
         if self.world.held_type == kind:
             return
         self.free_hand()
-        thing = self.find(kind)
-        shut = self.world.shut_in(thing)
+        item = self.find(kind)
+        shut = self.world.shut_in(item)
         if shut is not None:
             self.do("OPEN", shut.type)
-        around = next((p for p in self.world.parents(thing) if p.type in SHUTTING), None)
+        around = next((p for p in self.world.parents(item) if p.type in SHUTTING), None)
         self.do("PICKUP", kind)
         if around is not None and around.open:
             self.do("CLOSE", around.type)
@@ -150,16 +150,16 @@ class _Solver:
         """Put the held object in or on the first of several types that has room; another than the
         usual one is improvised.
         """
-        thing = self.world.held
-        assert thing is not None
+        item = self.world.held
+        assert item is not None
         for kind in kinds:
             there = self.world.of_type(kind)
-            fits = kind in catalogue().fits[thing.type]
-            if fits and any(self.world.free_slot(each, thing) is not None for each in there):
+            fits = kind in catalogue().fits[item.type]
+            if fits and any(self.world.free_slot(each, item) is not None for each in there):
                 self.improvised |= bool(usual) and kind != usual
                 self.put(kind)
                 return
-        raise StuckError(f"there is no place for the {thing.type}")
+        raise StuckError(f"there is no place for the {item.type}")
 
     def set_down(self, kind: str) -> None:
         """Move an object to a free place, preferably a counter."""
@@ -183,11 +183,11 @@ class _Solver:
                 self.improvised = True
             self.do("CLOSE", kind)
 
-    def put_into(self, thing: str, container: str) -> None:
+    def put_into(self, item: str, container: str) -> None:
         """Put an object into a container, washed first if it is dirty."""
         if container in catalogue().dirtyable:
             self.wash(container)
-        self.pick_up(thing)
+        self.pick_up(item)
         self.put(container)
 
     def to_top(self, kind: str) -> None:
@@ -224,9 +224,9 @@ class _Solver:
 
     def clear_basin(self, keep: str) -> None:
         """Take everything out of the sink."""
-        for thing in list(self.world.contents(self.one("SinkBasin"))):
-            if thing.type != keep:
-                self.set_down(thing.type)
+        for item in list(self.world.contents(self.one("SinkBasin"))):
+            if item.type != keep:
+                self.set_down(item.type)
 
     def dishes(self, variant: Variant) -> None:
         """Wash the dishes that start dirty."""
@@ -356,9 +356,9 @@ class _Solver:
 
     def set_table(self, variant: Variant) -> None:
         self.rests = tuple(each for each in RESTS if each != "DiningTable")
-        for thing in list(self.world.contents(self.one("DiningTable"))):
-            if thing.type not in ("Mug", "Plate", "BreadSliced"):
-                self.store(thing.type)
+        for item in list(self.world.contents(self.one("DiningTable"))):
+            if item.type not in ("Mug", "Plate", "BreadSliced"):
+                self.store(item.type)
         self.dishes(variant)
         self.brew()
         for kind in ("Mug", "Plate"):

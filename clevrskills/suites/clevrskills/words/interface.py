@@ -96,9 +96,9 @@ def any_command(generator: np.random.Generator, keys: Sequence[str], by_form: bo
     return command.replace(" N ", f" {10 * int(generator.integers(1, _ANGLES + 1))} ")
 
 
-def _sentences(form: str, things: int) -> float:
+def _sentences(form: str, objects: int) -> float:
     """Return the number of sentences of a form."""
-    count = float(things ** sum(word.strip(",") in ("X", "Y", "Z") for word in form.split()))
+    count = float(objects ** sum(word.strip(",") in ("X", "Y", "Z") for word in form.split()))
     count *= _PLACES if "(x, y" in form else 1
     count *= _HEIGHTS if "z)" in form else 1
     return count * (_ANGLES if " N " in form else 1)

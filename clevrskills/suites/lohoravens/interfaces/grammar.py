@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from clevrskills.suites.lohoravens.field import AREAS, KINDS, SIDES
 from clevrskills.suites.lohoravens.palette import ALL_COLORS
-from clevrskills.suites.lohoravens.things import AREAS, KINDS, SIDES
 
 DONE_COMMAND = "done"
 FREE_AREA = "free area"

@@ -12,6 +12,22 @@ import torch
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.env import Actor, LoHoRavensEnv
+from clevrskills.suites.lohoravens.field import (
+    AREAS,
+    AROUND_M,
+    BESIDE_M,
+    BLOCKS,
+    GAPS_M,
+    KINDS,
+    MOVED_M,
+    SIDES,
+    SIZES,
+    FieldBody,
+    FieldView,
+    Rectangle,
+    area_bounds_m,
+    in_area,
+)
 from clevrskills.suites.lohoravens.interfaces.actuator import (
     CODES,
     DONE,
@@ -36,22 +52,6 @@ from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.palette import ALL_COLORS
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import helps
-from clevrskills.suites.lohoravens.things import (
-    AREAS,
-    AROUND_M,
-    BESIDE_M,
-    BLOCKS,
-    GAPS_M,
-    KINDS,
-    MOVED_M,
-    SIDES,
-    SIZES,
-    FieldView,
-    Rectangle,
-    Thing,
-    area_bounds_m,
-    in_area,
-)
 
 MARGIN_M = 0.005
 """Least distance between places in an area and its border."""
@@ -76,17 +76,17 @@ class WordsInterface(TextInterface):
         def one(words: Sequence[str]) -> str:
             return str(generator.choice(words))
 
-        def thing(kinds: Sequence[str]) -> str:
+        def name(kinds: Sequence[str]) -> str:
             size = one(("", *SIZES))
             return " ".join(filter(None, (size, one(colors), one(kinds))))
 
         place = (
-            thing(KINDS),
+            name(KINDS),
             f"{one(AREAS)} area",
             f"{one(tuple(SIDES))} side of the {one(colors)} block",
             FREE_AREA,
         )
-        return f"pick up the {thing(BLOCKS)} and place it on the {one(place)}"
+        return f"pick up the {name(BLOCKS)} and place it on the {one(place)}"
 
 
 PICK_PLACE_TEXT = WordsInterface(
@@ -164,33 +164,33 @@ def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, n
     """
     scene, pick = FieldView(env), instruction.pick
     return any(
-        np.hypot(*(scene.xy(thing.slot) - before[thing.slot])) > MOVED_M
-        and _is_where(thing, instruction.place, scene)
-        for thing in scene.movable
-        if _is_named(thing, pick)
+        np.hypot(*(scene.xy(body.slot) - before[body.slot])) > MOVED_M
+        and _is_where(body, instruction.place, scene)
+        for body in scene.movable
+        if _is_named(body, pick)
     )
 
 
-def _is_named(thing: Thing, phrase: Phrase) -> bool:
+def _is_named(body: FieldBody, phrase: Phrase) -> bool:
     """Return whether a body has the color, kind and size of a phrase."""
-    named = (thing.color, thing.kind) == (phrase.color, phrase.kind)
-    return named and phrase.size in ("", thing.size)
+    named = (body.color, body.kind) == (phrase.color, phrase.kind)
+    return named and phrase.size in ("", body.size)
 
 
-def _is_where(thing: Thing, target: Phrase | Spot, scene: FieldView) -> bool:
+def _is_where(body: FieldBody, target: Phrase | Spot, scene: FieldView) -> bool:
     """Return whether a body is at a target."""
     if isinstance(target, Phrase):
-        return any(scene.holds(thing, o) for o in scene.things if _is_named(o, target))
+        return any(scene.holds(body, o) for o in scene.bodies if _is_named(o, target))
     if target.of is not None:
         beside = (
             scene.xy(other.slot) + BESIDE_M * np.array(SIDES[target.side])
             for other in scene.movable
-            if other is not thing and other.color == target.of.color
+            if other is not body and other.color == target.of.color
         )
-        return any(np.hypot(*(scene.xy(thing.slot) - at)) <= AROUND_M for at in beside)
+        return any(np.hypot(*(scene.xy(body.slot) - at)) <= AROUND_M for at in beside)
     if target.area == FREE_AREA:
-        return not any(scene.stands_on(thing, other) for other in scene.things)
-    return in_area(scene.xy(thing.slot), target.area)
+        return not any(scene.stands_on(body, other) for other in scene.bodies)
+    return in_area(scene.xy(body.slot), target.area)
 
 
 def request_of(text: str, env: LoHoRavensEnv) -> Request:
@@ -224,47 +224,47 @@ def move_of(instruction: Instruction, scene: FieldView) -> Move:
         Refused: No body fits, or there is no place for it.
     """
     picks = _fitting(instruction.pick, scene)
-    if not any(thing.movable for thing in picks):
+    if not any(body.movable for body in picks):
         raise Refused("NOT_MOVABLE", phrase=str(instruction.pick))
-    free = [thing for thing in picks if not scene.covered(thing)]
+    free = [body for body in picks if not scene.covered(body)]
     if not free:
         raise Refused("COVERED", phrase=str(instruction.pick))
     found, refused = list[tuple[float, float, int, Move]](), None
-    for thing in free:
+    for body in free:
         try:
-            place, onto = _place(instruction.place, thing, scene)
+            place, onto = _place(instruction.place, body, scene)
         except Refused as reason:
             refused = refused or reason
             continue
-        (x, y), (to_x, to_y) = scene.xy(thing.slot).tolist(), place.tolist()
+        (x, y), (to_x, to_y) = scene.xy(body.slot).tolist(), place.tolist()
         yaw = scene.yaw_rad(onto) if onto >= 0 and onto not in scene.furniture else 0.0
         away_m = round(float(np.hypot(to_x - x, to_y - y)), 6)
-        move = Move((x, y, scene.yaw_rad(thing.slot)), (to_x, to_y, yaw), thing.slot, onto)
-        height_m = round(float(scene.boxes[thing.slot][0, 2]), 3)
-        found.append((-away_m, height_m, thing.slot, move))
+        move = Move((x, y, scene.yaw_rad(body.slot)), (to_x, to_y, yaw), body.slot, onto)
+        height_m = round(float(scene.boxes[body.slot][0, 2]), 3)
+        found.append((-away_m, height_m, body.slot, move))
     if refused and not found:
         raise refused
     return min(found, key=lambda entry: entry[:3])[3]
 
 
-def _fitting(phrase: Phrase, scene: FieldView) -> list[Thing]:
+def _fitting(phrase: Phrase, scene: FieldView) -> list[FieldBody]:
     """Return the bodies that fit a phrase.
 
     Raises:
         Refused: There is none.
     """
-    named = (thing for thing in scene.things if _is_named(thing, phrase))
+    named = (body for body in scene.bodies if _is_named(body, phrase))
     at = {
         "": lambda _: True,
-        HIDDEN: lambda thing: scene.covered(thing) or thing.key in scene.hidden,
+        HIDDEN: lambda body: scene.covered(body) or body.key in scene.hidden,
         ON_TOP: scene.stacked,
-    }.get(phrase.at, lambda thing: in_area(scene.xy(thing.slot), phrase.at))
+    }.get(phrase.at, lambda body: in_area(scene.xy(body.slot), phrase.at))
     if found := [*filter(at, named)]:
         return found
     raise Refused("NO_SUCH_OBJECT", phrase=str(phrase))
 
 
-def _place(target: Phrase | Spot, thing: Thing, scene: FieldView) -> tuple[np.ndarray, int]:
+def _place(target: Phrase | Spot, body: FieldBody, scene: FieldView) -> tuple[np.ndarray, int]:
     """Return the place for a block, (2,), and the slot of the body it goes on or into, -1 for the
     table.
 
@@ -272,25 +272,25 @@ def _place(target: Phrase | Spot, thing: Thing, scene: FieldView) -> tuple[np.nd
         Refused: There is no such place, or it is taken.
     """
     if isinstance(target, Spot):
-        return _free_spot(target, thing, scene), -1
-    onto = _others(target, thing, scene)
+        return _free_spot(target, body, scene), -1
+    onto = _others(target, body, scene)
     if target.kind == "zone":
-        return _in_a_zone(onto, target, thing, scene)
+        return _in_a_zone(onto, target, body, scene)
     if target.kind != "bowl":
-        onto = [other for other in onto if not scene.covered(other, but_by=thing)]
+        onto = [other for other in onto if not scene.covered(other, but_by=body)]
         onto.sort(key=lambda other: -round(float(scene.boxes[other.slot][1, 2]), 4))
     if not onto:
         raise Refused("COVERED", phrase=str(target))
     return scene.xy(onto[0].slot), onto[0].slot
 
 
-def _others(phrase: Phrase, thing: Thing, scene: FieldView) -> list[Thing]:
-    """Return the bodies but ``thing`` that fit a phrase, the nearest to the field's middle first.
+def _others(phrase: Phrase, body: FieldBody, scene: FieldView) -> list[FieldBody]:
+    """Return the bodies but ``body`` that fit a phrase, the nearest to the field's middle first.
 
     Raises:
         Refused: There is none.
     """
-    found = [other for other in _fitting(phrase, scene) if other is not thing]
+    found = [other for other in _fitting(phrase, scene) if other is not body]
     offsets = {o.slot: scene.xy(o.slot) - FIELD_MIDDLE_M for o in found}
     found.sort(key=lambda o: (round(float(np.hypot(*offsets[o.slot])), 6), o.slot))
     if not found:
@@ -299,26 +299,26 @@ def _others(phrase: Phrase, thing: Thing, scene: FieldView) -> list[Thing]:
 
 
 def _in_a_zone(
-    zones: Sequence[Thing], target: Phrase, thing: Thing, scene: FieldView
+    zones: Sequence[FieldBody], target: Phrase, body: FieldBody, scene: FieldView
 ) -> tuple[np.ndarray, int]:
     """Return the free place nearest to the middle of the first zone with one, and its slot."""
     for zone in zones:
         low, high = scene.rectangle(zone.slot)
-        within = (low + thing.side_m / 2, high - thing.side_m / 2)
-        place = scene.free_place(thing.slot, within, side_m=thing.side_m)
+        within = (low + body.side_m / 2, high - body.side_m / 2)
+        place = scene.free_place(body.slot, within, side_m=body.side_m)
         if place is not None:
             return place, zone.slot
     raise Refused("NO_ROOM", phrase=f"on the {target}")
 
 
-def _free_spot(spot: Spot, thing: Thing, scene: FieldView) -> np.ndarray:
+def _free_spot(spot: Spot, body: FieldBody, scene: FieldView) -> np.ndarray:
     """Return the free place nearest to the middle of an area or of the side of a block, (2,)."""
-    inset, near = thing.side_m / 2, None
+    inset, near = body.side_m / 2, None
     gaps_m: Sequence[float] = GAPS_M
     avoid: list[Rectangle] = []
     low, high = np.array([FIELD.x_m, FIELD.y_m]).T
     if spot.of is not None:
-        block = _others(spot.of, thing, scene)[0]
+        block = _others(spot.of, body, scene)[0]
         near = scene.xy(block.slot) + BESIDE_M * np.array(SIDES[spot.side])
         low, high = np.maximum(near - AROUND_M, low), np.minimum(near + AROUND_M, high)
         inset = 0.0
@@ -332,7 +332,7 @@ def _free_spot(spot: Spot, thing: Thing, scene: FieldView) -> np.ndarray:
             inset, gaps_m = MARGIN_M, GAPS_M[-1:]
     within = (low + inset, high - inset)
     place = scene.free_place(
-        thing.slot, within, near=near, avoid=avoid, gaps_m=gaps_m, side_m=thing.side_m
+        body.slot, within, near=near, avoid=avoid, gaps_m=gaps_m, side_m=body.side_m
     )
     if place is None or (spot.of and np.hypot(*(place - near)) > AROUND_M):
         raise Refused("NO_ROOM", phrase=str(spot))

@@ -11,9 +11,9 @@ from torch import Tensor
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.field import MOVED_M, area_of
 from clevrskills.suites.lohoravens.predicates.put_in import in_bowl
 from clevrskills.suites.lohoravens.predicates.resting import InRectangle, flat_share
-from clevrskills.suites.lohoravens.things import MOVED_M, area_of
 
 ZONE_SHARE = 0.5
 """Least share of the footprint over a zone for a block to be in it."""

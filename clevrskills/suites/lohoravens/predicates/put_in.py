@@ -13,6 +13,7 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate, Placing
 from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down, towards
 from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.field import area_of
 from clevrskills.suites.lohoravens.predicates.resting import (
     REWARD_PER_BLOCK,
     InRectangle,
@@ -23,7 +24,6 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     lowest_share,
     one_by_one,
 )
-from clevrskills.suites.lohoravens.things import area_of
 
 FLOOR_M = 0.008
 """Height of the floor of a bowl above its foot."""

@@ -13,6 +13,7 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import towards
 from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.field import area_of
 from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
     REWARD_PER_BLOCK,
@@ -24,7 +25,6 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     loads,
     one_by_one,
 )
-from clevrskills.suites.lohoravens.things import area_of
 
 BASE_SHARE = 0.9
 """Least share of the lowest block's footprint over the zone."""

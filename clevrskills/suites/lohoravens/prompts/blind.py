@@ -12,11 +12,11 @@ from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Zero
+from clevrskills.suites.lohoravens.field import AREAS, SIDE_WORDS
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FREE_AREA
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.palette import CATEGORIES, COLORS_OF_SPLIT
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import AREAS, SIDE_WORDS
 from clevrskills.tasks.bank_files import read_banks
 
 Script = Generator[str, bool, None]
@@ -79,7 +79,7 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
             parts, seen = re.split(r"\{(\w+)\}", text), set[str]()
             for k in range(1, len(parts), 2):
                 name = parts[k].lower()
-                words = r"[a-z ]*block" if name in ("thing", "other") else ".*?"
+                words = r"[a-z ]*block" if name in ("object", "other") else ".*?"
                 parts[k] = f"(?P={name})" if name in seen else f"(?P<{name}>{words})"
                 seen.add(name)
             parts[::2] = map(re.escape, parts[::2])
@@ -198,7 +198,7 @@ def _primitive(slots: Words, _: Sequence[str]) -> Script:
     at = f" on the {slots['source']} area" if "source" in slots else ""
     beside = f"{slots['side']} the {slots['other']}" if "side" in slots else ""
     place = beside or f"on the {slots['target']}"
-    yield f"pick up the {slots['thing']}{at} and place it {place}"
+    yield f"pick up the {slots['object']}{at} and place it {place}"
 
 
 _bowls = partial(_each, pick="{} block", place="{} bowl")

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.field import (
+    BESIDE_M,
+    SIDES,
+    FieldBody,
+    FieldView,
+    in_area,
+    quadrant_of,
+)
 from clevrskills.suites.lohoravens.interfaces.grammar import FREE_AREA
 from clevrskills.suites.lohoravens.interfaces.words import ground
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.solver.rehearsal import helps
-from clevrskills.suites.lohoravens.things import (
-    BESIDE_M,
-    SIDES,
-    FieldView,
-    Thing,
-    in_area,
-    quadrant_of,
-)
 
 NEAR_M = 0.05
 """Greatest distance from the place beside a block at which its side is named."""
@@ -44,14 +44,14 @@ def instruction_for(move: Move, env: LoHoRavensEnv) -> str:
     return ""
 
 
-def picks_of(thing: Thing, scene: FieldView) -> Iterator[str]:
+def picks_of(body: FieldBody, scene: FieldView) -> Iterator[str]:
     """Yield phrases for a block to pick, the shortest first."""
-    names = (thing.name, f"{thing.size} {thing.name}")
+    names = (body.name, f"{body.size} {body.name}")
     yield from names
-    if thing.key in scene.hidden:
-        yield f"{thing.name} hidden"
-    yield from (f"{name} on the {scene.area(thing)}" for name in names)
-    if scene.stacked(thing):
+    if body.key in scene.hidden:
+        yield f"{body.name} hidden"
+    yield from (f"{name} on the {scene.area(body)}" for name in names)
+    if scene.stacked(body):
         yield from (f"{name} on the top" for name in names)
 
 

@@ -14,10 +14,10 @@ from clevrskills.assets.tables import check_slots, check_table, read_toml
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.core.replies import read_reply
 from clevrskills.errors import whole_number, with_defaults
+from clevrskills.suites.lohoravens.field import AREAS, BESIDE_M, SIDES
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS, canonical
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.palette import ALL_COLORS
-from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDES
 
 INSTRUCTION = "Instruction:"
 """Marker of an instruction, on a line of its own."""

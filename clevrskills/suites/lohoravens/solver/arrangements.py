@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from scipy.optimize import linear_sum_assignment
 
+from clevrskills.suites.lohoravens.field import yaw_rad
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError
-from clevrskills.suites.lohoravens.things import yaw_rad
 
 IN_PLACE_M = 0.005
 """Greatest distance from its place at which a block stays."""

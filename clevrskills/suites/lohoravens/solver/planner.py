@@ -14,11 +14,11 @@ from clevrskills.core.goal.logical import Composite, Keeping
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.core.goal.tree import leaf_status
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.lohoravens.field import FieldLayout, Rectangle
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.constraints import NoneIn
 from clevrskills.suites.lohoravens.predicates.resting import InRectangle
 from clevrskills.suites.lohoravens.scene import INNER
-from clevrskills.suites.lohoravens.things import FieldLayout, Rectangle
 
 EDGE_M = 0.01
 """Least distance of a block from the border of the rectangle it is put in."""
@@ -79,7 +79,7 @@ class Planner:
         near: np.ndarray | None = None,
         avoid: Sequence[Rectangle] = (),
     ) -> np.ndarray:
-        """Return a free place for a block, (2,), see :meth:`~..things.FieldLayout.free_place`.
+        """Return a free place for a block, (2,), see :meth:`~..field.FieldLayout.free_place`.
 
         Raises:
             UnsolvableError: There is none.

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.predicates import OnTop
 from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.field import FieldLayout
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.put_in import (
     ExactlyIn,
@@ -24,7 +25,6 @@ from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.predicates.tower import Tower, TowerInArea
 from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, lay_out, square
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
-from clevrskills.suites.lohoravens.things import FieldLayout
 
 HEAD_M, HIGHER_M = 0.03, 0.005
 """Distance beside a pick or place in which the gripper's head may hit bodies that are so much

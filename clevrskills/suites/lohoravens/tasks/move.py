@@ -10,6 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate, Set
+from clevrskills.suites.lohoravens.field import SIZES, area_bounds_m
 from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart, mixture
 from clevrskills.suites.lohoravens.predicates.constraints import NoneInArea
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
@@ -22,7 +23,6 @@ from clevrskills.suites.lohoravens.scene import (
     within,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, set_of
-from clevrskills.suites.lohoravens.things import SIZES, area_bounds_m
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 

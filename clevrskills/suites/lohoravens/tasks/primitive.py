@@ -10,11 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, OnTop, Predicate, Set
-from clevrskills.suites.lohoravens.predicates.constraints import Untouched
-from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
-from clevrskills.suites.lohoravens.scene import INNER, QUADRANTS, Block, FieldScene, within
-from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import (
+from clevrskills.suites.lohoravens.field import (
     AREAS,
     AROUND_M,
     BESIDE_M,
@@ -23,6 +19,10 @@ from clevrskills.suites.lohoravens.things import (
     area_bounds_m,
     size_word,
 )
+from clevrskills.suites.lohoravens.predicates.constraints import Untouched
+from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
+from clevrskills.suites.lohoravens.scene import INNER, QUADRANTS, Block, FieldScene, within
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -70,7 +70,7 @@ class PickPlaceArea(PickPlace):
 
     def fields(self, layout: Layout) -> Fields:
         source, target = (AREAS[int(layout.roles[name])] for name in ("source", "target"))
-        return {"thing": layout.body("object").name, "source": source, "target": target}
+        return {"object": layout.body("object").name, "source": source, "target": target}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -95,12 +95,12 @@ class PickPlaceColor(PickPlace):
 
     def fields(self, layout: Layout) -> Fields:
         target = layout.body("onto", int(layout.roles["active"].argmax()))
-        return {"thing": layout.body("object").name, "target": target.name}
+        return {"object": layout.body("object").name, "target": target.name}
 
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceSide(PickPlace):
-    """Place a block on a side of another one, :data:`~..things.BESIDE_M` away."""
+    """Place a block on a side of another one, :data:`~..field.BESIDE_M` away."""
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         side = int(rng.roles.integers(len(SIDES)))
@@ -119,9 +119,9 @@ class PickPlaceSide(PickPlace):
 
     def fields(self, layout: Layout) -> Fields:
         side = tuple(SIDE_WORDS.values())[int(layout.roles["side"])]
-        thing, other = (layout.body(role).name for role in ("object", "other"))
+        block, other = (layout.body(role).name for role in ("object", "other"))
         distance = f"{100 * BESIDE_M:.0f} cm"
-        return {"thing": thing, "other": other, "side": side, "distance": distance}
+        return {"object": block, "other": other, "side": side, "distance": distance}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -142,4 +142,4 @@ class PickPlaceSize(PickPlace):
     def fields(self, layout: Layout) -> Fields:
         bodies = layout.body("object"), layout.body("onto")
         words = (f"{size_word(2 * body.geometry.half_extents[0])} {body.name}" for body in bodies)
-        return dict(zip(("thing", "target"), words, strict=True))
+        return dict(zip(("object", "target"), words, strict=True))

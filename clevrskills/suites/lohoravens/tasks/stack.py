@@ -10,6 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, OnTop, Predicate, Set
+from clevrskills.suites.lohoravens.field import area_bounds_m
 from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower, TowerInArea
 from clevrskills.suites.lohoravens.scene import (
@@ -22,7 +23,6 @@ from clevrskills.suites.lohoravens.scene import (
     within,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, set_of
-from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from clevrskills.predicates import Keeping
 from clevrskills.sim.setting import Workspace
+from clevrskills.suites.lohoravens.field import SIDE_WORDS, SIDES, SIZES
 from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart, mixture
 from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
@@ -22,7 +23,6 @@ from clevrskills.suites.lohoravens.scene import (
     within,
 )
 from clevrskills.suites.lohoravens.tasks.stack import StackTask, tower_roles
-from clevrskills.suites.lohoravens.things import SIDE_WORDS, SIDES, SIZES
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 

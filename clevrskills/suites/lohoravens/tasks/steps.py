@@ -11,12 +11,12 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import OnTop, Order, Predicate, Strict
+from clevrskills.suites.lohoravens.field import area_bounds_m, quadrant_of
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.scene import QUADRANTS, padded
 from clevrskills.suites.lohoravens.solver.rehearsal import MoveOutcome
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.bowls import HiddenUnderBlock
-from clevrskills.suites.lohoravens.things import area_bounds_m, quadrant_of
 from clevrskills.tasks.bank import STYLES, Fields, Sentences, WordingSet
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import Layout
@@ -58,12 +58,12 @@ class Stepwise(RavensTask):
 
     def fields(self, layout: Layout) -> Fields:
         steps = (
-            f"Pick up the {self.thing(layout, k)} and place it on the {_place(layout, k)}."
+            f"Pick up the {self.block_name(layout, k)} and place it on the {_place(layout, k)}."
             for k in range(int(layout.roles["steps"].sum()))
         )
         return {**super().fields(layout), "steps": " ".join(steps)}
 
-    def thing(self, layout: Layout, number: int) -> str:
+    def block_name(self, layout: Layout, number: int) -> str:
         """Return the name of the block that a step picks up."""
         source = QUADRANTS[int(layout.roles["step_source"][number])]
         name = layout.body("step_object", number).name
@@ -100,8 +100,8 @@ class HiddenUnderBlockSteps(Stepwise, HiddenUnderBlock):
         low, high = area_bounds_m(QUADRANTS[int(layout.roles["step_area"][0])])
         return replace(layout, roles={**layout.roles, "low": low, "high": high})
 
-    def thing(self, layout: Layout, number: int) -> str:
-        return f"{super().thing(layout, number)}{' hidden' if number else ''}"
+    def block_name(self, layout: Layout, number: int) -> str:
+        return f"{super().block_name(layout, number)}{' hidden' if number else ''}"
 
 
 @cache

@@ -6,6 +6,7 @@ import pytest
 from clevrskills.core.interface import turn_message
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.field import AREAS
 from clevrskills.suites.lohoravens.interfaces.actuator import CODES
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     Instruction,
@@ -15,7 +16,6 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     parse,
 )
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT, ground
-from clevrskills.suites.lohoravens.things import AREAS
 from tests.suites.lohoravens.field import BIG_M, SMALL_M, block, bowl, field, place_of, zone
 
 RED = Phrase("red", "block")

@@ -85,7 +85,7 @@ def size_word(side_m: float) -> str:
     return SIZES[side_m >= BIG_M]
 
 
-class Thing(NamedTuple):
+class FieldBody(NamedTuple):
     """A body of the scene."""
 
     slot: int
@@ -258,18 +258,18 @@ class FieldView(FieldLayout):
     def __init__(self, env: RecorderView, hidden: Collection[str] = ()) -> None:
         super().__init__(env.world)
         self.hidden = frozenset(hidden)
-        self.by_slot: dict[int, Thing] = {}
+        self.by_slot: dict[int, FieldBody] = {}
         for slot, body in enumerate(env.layouts[0].bodies):
             if body is not None:
                 side_m = 2 * float(np.max(body.geometry.half_extents[:2]))
                 kind = body.noun or body.shape
-                self.by_slot[slot] = Thing(
+                self.by_slot[slot] = FieldBody(
                     slot, body.key, kind, body.color, side_m, body.movable, not body.ghost
                 )
-        self.things = [*self.by_slot.values()]
-        self.movable = [thing for thing in self.things if thing.movable]
+        self.bodies = [*self.by_slot.values()]
+        self.movable = [body for body in self.bodies if body.movable]
 
-    def stands_on(self, upper: Thing, lower: Thing) -> bool:
+    def stands_on(self, upper: FieldBody, lower: FieldBody) -> bool:
         """Return whether a body stands on another one."""
         if upper is lower or not upper.movable or not lower.solid or lower.kind == "bowl":
             return False
@@ -278,24 +278,24 @@ class FieldView(FieldLayout):
         away_m = np.abs(self.xy(upper.slot) - self.xy(lower.slot))
         return bool((away_m < (upper.side_m + lower.side_m) / 2).all())
 
-    def holds(self, thing: Thing, other: Thing) -> bool:
+    def holds(self, body: FieldBody, other: FieldBody) -> bool:
         """Return whether a body is on another one, or in it if that is a bowl."""
         if other.kind != "bowl":
-            return self.stands_on(thing, other)
-        inside = thing.slot in self.in_bowl(other.slot)
-        return inside and bool(self.boxes[thing.slot][0, 2] < self.boxes[other.slot][1, 2])
+            return self.stands_on(body, other)
+        inside = body.slot in self.in_bowl(other.slot)
+        return inside and bool(self.boxes[body.slot][0, 2] < self.boxes[other.slot][1, 2])
 
-    def covered(self, thing: Thing, but_by: Thing | None = None) -> bool:
+    def covered(self, body: FieldBody, but_by: FieldBody | None = None) -> bool:
         """Return whether a body other than ``but_by`` stands on it."""
-        return any(self.stands_on(o, thing) for o in self.movable if o is not but_by)
+        return any(self.stands_on(o, body) for o in self.movable if o is not but_by)
 
-    def stacked(self, thing: Thing) -> bool:
+    def stacked(self, body: FieldBody) -> bool:
         """Return whether it stands on a movable body."""
-        return any(self.stands_on(thing, other) for other in self.movable)
+        return any(self.stands_on(body, other) for other in self.movable)
 
-    def area(self, thing: Thing) -> str:
+    def area(self, body: FieldBody) -> str:
         """Return the quadrant with its middle."""
-        return quadrant_of(self.xy(thing.slot))
+        return quadrant_of(self.xy(body.slot))
 
 
 def in_area(place: np.ndarray, area: str) -> bool:
