@@ -35,10 +35,10 @@ def succeeds_tightly(scene: DrawnScene, sentence: str, split: str) -> bool:
     env.memory = CaptionState(env)
     state = scene.goal.initial_state(world)
     steps = script(sentence, COLORS_OF_SPLIT[split])
-    said = next(steps, "")
+    instruction = next(steps, "")
     for _ in range(int(scene.layout.roles["n_min"]) + TIGHT):
-        request = ground(said, env)
-        if not said or request.code in ABSENT:
+        request = ground(instruction, env)
+        if not instruction or request.code in ABSENT:
             return False
         if request.move is not None:
             carry_out(world, request.move)
@@ -47,7 +47,7 @@ def succeeds_tightly(scene: DrawnScene, sentence: str, split: str) -> bool:
             return True
         state = outcome.state
         try:
-            said = steps.send(request.move is not None)
+            instruction = steps.send(request.move is not None)
         except StopIteration:
             return False
     return False

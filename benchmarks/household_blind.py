@@ -122,9 +122,9 @@ class _Instance:
         self.house = house_of(task, self.variant, items)
         self.goal = goal_of(task, self.variant, "paper", self.house)
         self.care = Care(task, self.variant, self.house)
-        told = read_sentence(episode.text)[1]
+        variant = read_sentence(episode.text)[1]
         kinds = [kind for kind in self.house.types if kind != "StoveKnob"]
-        self.cases: Mapping[str, Sequence[str]] = dict(_plans(task, told, kinds))
+        self.cases: Mapping[str, Sequence[str]] = dict(_plans(task, variant, kinds))
 
     def careful(self, names: Sequence[str]) -> bool:
         """Return whether these plans, tried in turn, are careful and reach the goal."""
@@ -138,21 +138,21 @@ class _Instance:
         return False
 
 
-def _plans(task: str, told: Variant, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _plans(task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield plans by the state they expect."""
-    dishes = used_dishes(task, told)
+    dishes = used_dishes(task, variant)
     dirty = {PLAIN: (), **{f"dish {k} dirty": (dish,) for k, dish in enumerate(dishes, 1)}}
     if len(dishes) > 1:
         dirty |= {"last dish dirty": dishes[-1:], "all dishes dirty": dishes}
     mug = (False, True) if dishes == ("Mug",) else (False,)
     for name, some in dirty.items():
         for full in mug:
-            for food in ("", *in_the_way(task, told, kinds, "Faucet")):
-                said = [name, "mug full" * full, f"{food} in sink" * bool(food)]
+            for food in ("", *in_the_way(task, variant, kinds, "Faucet")):
+                expected = [name, "mug full" * full, f"{food} in sink" * bool(food)]
                 inside = {food: "SinkBasin"} if food else {}
-                house = imagine(task, told, kinds, dirty=some, full=full, inside=inside)
+                house = imagine(task, variant, kinds, dirty=some, full=full, inside=inside)
                 try:
-                    yield ", ".join(filter(None, said)), solve(task, told, house)
+                    yield ", ".join(filter(None, expected)), solve(task, variant, house)
                 except StuckError:
                     continue
 

@@ -51,7 +51,7 @@ COLORS, ALIKE, WHERE = 3, 6, 3
 """Features of a pixel (color, similarity to the swatch) and of a cell."""
 OUTLINE = 8
 """Samples across the bounding box of a shape for its occupancy."""
-TOLD = 17 + 3 * OUTLINE**2
+FEATURES = 17 + 3 * OUTLINE**2
 """Object features of each crop."""
 HALF_CELLS, CELL_M = 5.0, (0.006, 0.02)
 """Cells of the largest half extent of the object, within the limits of the cell size."""
@@ -63,7 +63,7 @@ LEVEL_M, AHEAD_M = 0.08, 0.7
 FAR_M = 2.0
 """Maximum distance given as a feature."""
 SAME_M = 0.005
-"""Maximum difference of half extents at which objects of one texture look the same."""
+"""Maximum difference of half extents at which objects of one texture are indistinguishable."""
 CLOSE_LAB = 12.0
 """CIELAB distance at which the similarity of a pixel to a swatch is one half."""
 LEAST_OF_SWATCH = 0.004
@@ -125,7 +125,7 @@ def view_of(image: np.ndarray, numbers: np.ndarray, camera: FixedCamera) -> View
 
 
 @dataclass(frozen=True)
-class Look:
+class Crop:
     """Crop of a chart.
 
     Attributes:
@@ -200,9 +200,9 @@ class Chart:
         away = rays[:, :2] @ forward[:2] / self._forward[0]
         return np.stack([-rays @ left, -self.below_m * np.arcsinh(away / self.below_m)], 1)
 
-    def pixels(self, look: Look, count: int) -> np.ndarray:
+    def pixels(self, crop: Crop, count: int) -> np.ndarray:
         """Return the view's pixel indices of a grid of points of a crop, (count, count)."""
-        right_m, down_m = look.sides_m(count)
+        right_m, down_m = crop.sides_m(count)
         height, ahead = self.rows(down_m)
         scale = IMAGE_PX / 2 / (np.maximum(ahead, 0.05) * np.float32(tan(self.camera.fov_rad / 2)))
         down = (IMAGE_PX / 2 - height * scale).astype(np.int32)
@@ -211,15 +211,15 @@ class Chart:
         right[(right < 0) | (right > IMAGE_PX)] = IMAGE_PX
         return np.asarray((down * SIDE_PX)[:, None] + right)
 
-    def where(self, look: Look) -> np.ndarray:
+    def where(self, crop: Crop) -> np.ndarray:
         """Return the viewing directions of the cells of a crop: sideways offset, elevation and
         distance, (CELLS, CELLS, WHERE).
         """
-        right_m, down_m = look.sides_m(CELLS)
+        right_m, down_m = crop.sides_m(CELLS)
         height, ahead = self.rows(down_m)
         steep = (height * self._forward[0] + ahead * self._forward[1])[:, None]
         away = np.sqrt(right_m**2 + (height**2 + ahead**2)[:, None])
-        side = -right_m if look.mirrored else right_m
+        side = -right_m if crop.mirrored else right_m
         return np.stack([side / away, steep / away, np.minimum(away, FAR_M)], -1)
 
 
@@ -232,7 +232,7 @@ class Sample:
         shape: Name of its shape.
         texture: Name of its texture.
         size_m: Half extents, (3,).
-        places_m: Centers of mass of the object and of those that look the same, (N, 3).
+        places_m: Centers of mass of the object and of those that are indistinguishable, (N, 3).
         hovers: Whether it hovers.
         shown_as: Their segment numbers in the view.
         others_m: Centers of mass of other objects, preferably of the same texture, (M, 3).
@@ -271,13 +271,13 @@ class Sample:
             off_m.append(float(np.linalg.norm(along * ray - middle)))
         return min(off_m)
 
-    def told(self, look: Look) -> np.ndarray:
-        """Return the object features, (TOLD,) float32: size, swatch and shape."""
-        told = [100 * look.cell_m, self.chart.below_m is None, *self.size_m / look.cell_m / 5]
+    def features(self, crop: Crop) -> np.ndarray:
+        """Return the object features, (FEATURES,) float32: size, swatch and shape."""
+        features = [100 * crop.cell_m, self.chart.below_m is None, *self.size_m / crop.cell_m / 5]
         swatch = swatch_colors(self.texture).ravel() / 50
-        return np.concatenate([told, swatch, outlines(self.shape)], dtype=np.float32)
+        return np.concatenate([features, swatch, outlines(self.shape)], dtype=np.float32)
 
-    def seen(self, look: Look) -> tuple[np.ndarray, np.ndarray]:
+    def inputs(self, crop: Crop) -> tuple[np.ndarray, np.ndarray]:
         """Return the input and the target of the network.
 
         The input is (CELLS, CELLS, channels) float32: color and similarity to the swatch of all
@@ -286,7 +286,7 @@ class Sample:
         and down, in cells.
         """
         count = CELLS * CELL_PX
-        points = self.view.pixels[self.chart.pixels(look, 2 * count)][..., None].view(np.uint8)
+        points = self.view.pixels[self.chart.pixels(crop, 2 * count)][..., None].view(np.uint8)
         pixels = np.empty((count, count, COLORS + ALIKE), np.uint8)
         for k in range(COLORS):
             rows = points[::2, :, k].astype(np.uint16) + points[1::2, :, k]
@@ -296,21 +296,21 @@ class Sample:
         cells = cells.reshape(CELLS, CELLS, -1)
         shown = np.empty((CELLS, CELLS, cells.shape[-1] + WHERE), np.float32)
         np.multiply(cells, np.float32(1 / 255), out=shown[..., :-WHERE])
-        shown[..., -WHERE:] = self.chart.where(look)
+        shown[..., -WHERE:] = self.chart.where(crop)
         parts = points[::2, ::2, 3].reshape(CELLS, CELL_PX, CELLS, CELL_PX)
         shares = np.stack([(parts == number).mean((1, 3)) for number in self.shown_as])
-        middles = look.cells(self.chart.spots_m(self.places_m))
+        middles = crop.cells(self.chart.spots_m(self.places_m))
         away = middles[shares.argmax(0)].transpose(2, 0, 1) - _cells()
         return shown, np.concatenate([shares.max(0)[None], away], dtype=np.float32)
 
-    def tiles(self) -> list[Look]:
+    def tiles(self) -> list[Crop]:
         """Return crops that cover the workspace at the object's height."""
         corners = np.array([(*corner, self.places_m[0, 2]) for corner in product(X_M, Y_M)])
         spots, step_m = self.chart.spots_m(corners), TILE * self.cell_m
         low, high = spots.min(0), spots.max(0)
         counts = np.ceil((high - low) / step_m).astype(int)
         first = (low + high - (counts - 1) * step_m) / 2
-        return [Look(first + step_m * np.array(k), self.cell_m) for k in np.ndindex(*counts)]
+        return [Crop(first + step_m * np.array(k), self.cell_m) for k in np.ndindex(*counts)]
 
 
 def _steps(colors: np.ndarray) -> np.ndarray:
@@ -360,9 +360,9 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
         if inside and setting.workspace.contains(*body.pose[:2]):
             shown_as = tuple(1 + n for n in (number, *alike))
             name = f"{episode.task} {body.key}"
-            look = body.shape, body.texture, sizes[number]
+            kind = body.shape, body.texture, sizes[number]
             hovers = body.static and body.pose[2] - sizes[number][2] > HOVERS_M
-            yield Sample(view, *look, places_m, hovers, shown_as, others_m, name)
+            yield Sample(view, *kind, places_m, hovers, shown_as, others_m, name)
 
 
 @cache
@@ -391,11 +391,11 @@ def _alike(name: str) -> np.ndarray:
     """Return the similarity of colors in steps of 8 to a texture: to its four colors, to the
     nearest of its own colors, and to the nearest in hue, (32 * 32 * 32, ALIKE) uint8.
     """
-    seen, steps = _lab_of_colors(), _steps(np.asarray(texture(name)).reshape(-1, 3))
-    own = seen[np.bincount(steps, minlength=len(seen)) >= LEAST_OF_SWATCH * len(steps)]
+    colors, steps = _lab_of_colors(), _steps(np.asarray(texture(name)).reshape(-1, 3))
+    own = colors[np.bincount(steps, minlength=len(colors)) >= LEAST_OF_SWATCH * len(steps)]
     hue = np.array((0.3, 1.0, 1.0), np.float32)
-    near = [_apart(seen * each, own * each).min(1, keepdims=True) for each in (1, hue)]
-    apart = np.concatenate([_apart(seen, swatch_colors(name)), *near], 1)
+    near = [_apart(colors * each, own * each).min(1, keepdims=True) for each in (1, hue)]
+    apart = np.concatenate([_apart(colors, swatch_colors(name)), *near], 1)
     return np.asarray(255 * 0.5 ** (apart / CLOSE_LAB), np.uint8)
 
 
@@ -413,14 +413,14 @@ def _lab_of_colors() -> np.ndarray:
 
 
 def _batch(
-    seen: Sequence[tuple[Sample, Look, np.ndarray]],
+    crops: Sequence[tuple[Sample, Crop, np.ndarray]],
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the inputs of crops, (N, channels, CELLS, CELLS) in channels-last memory, and the
-    object features, (N, TOLD).
+    object features, (N, FEATURES).
     """
-    told = np.stack([sample.told(look) for sample, look, _ in seen])
-    shown = torch.from_numpy(np.stack([shown for *_, shown in seen]))
-    return shown.permute(0, 3, 1, 2), torch.from_numpy(told)
+    features = np.stack([sample.features(crop) for sample, crop, _ in crops])
+    shown = torch.from_numpy(np.stack([shown for *_, shown in crops]))
+    return shown.permute(0, 3, 1, 2), torch.from_numpy(features)
 
 
 class Localizer(nn.Module):
@@ -442,11 +442,13 @@ class Localizer(nn.Module):
         self.up_first = block(2 * width, width)
         self.out = nn.Conv2d(width, 3, 1)
         self.width = width
-        self.told = nn.Sequential(nn.Linear(TOLD, 64), nn.ReLU(), nn.Linear(64, 17 * width))
+        self.features = nn.Sequential(nn.Linear(FEATURES, 64), nn.ReLU(), nn.Linear(64, 17 * width))
         self.down, self.up = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
 
-    def forward(self, x: torch.Tensor, told: torch.Tensor) -> torch.Tensor:
-        of_all, deep = self.told(told)[..., None, None].split([self.width, 16 * self.width], 1)
+    def forward(self, x: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        of_all, deep = self.features(features)[..., None, None].split(
+            [self.width, 16 * self.width], 1
+        )
         deep = deep.chunk(4, 1)
         first = self.first(x) + of_all
         second = self.second(self.down(first))
@@ -454,20 +456,20 @@ class Localizer(nn.Module):
         y = self.up(self.fourth(self.down(third)) * (1 + deep[2]) + deep[3])
         y = self.up(self.up_third(torch.cat([y, third], 1)))
         y = self.up(self.up_second(torch.cat([y, second], 1)))
-        said: torch.Tensor = self.out(self.up_first(torch.cat([y, first], 1)))
-        return said
+        output: torch.Tensor = self.out(self.up_first(torch.cat([y, first], 1)))
+        return output
 
     @torch.inference_mode()
-    def votes(self, sample: Sample, looks: Sequence[Look]) -> tuple[np.ndarray, np.ndarray]:
+    def votes(self, sample: Sample, crops: Sequence[Crop]) -> tuple[np.ndarray, np.ndarray]:
         """Return the confidence (N,) and the predicted center on the chart (N, 2) of the most
         confident cells of some crops.
         """
         with torch.autocast("cpu", torch.bfloat16):
-            said = self(*_batch([(sample, look, sample.seen(look)[0]) for look in looks]))
-        said = said.float().numpy()
-        weights = np.square(1 / (1 + np.exp(-said[:, 0]))).ravel()
-        cells = np.moveaxis(_cells() + said[:, 1:], 1, -1)
-        spots = np.stack([look.spots_m(each) for look, each in zip(looks, cells, strict=True)])
+            output = self(*_batch([(sample, crop, sample.inputs(crop)[0]) for crop in crops]))
+        output = output.float().numpy()
+        weights = np.square(1 / (1 + np.exp(-output[:, 0]))).ravel()
+        cells = np.moveaxis(_cells() + output[:, 1:], 1, -1)
+        spots = np.stack([crop.spots_m(each) for crop, each in zip(crops, cells, strict=True)])
         likely = np.argsort(-weights)[:MOST_VOTES]
         return weights[likely], spots.reshape(-1, 2)[likely]
 
@@ -480,11 +482,11 @@ class Localizer(nn.Module):
         for _ in range(PLACES):
             place, _ = _agreed(weights, votes, sample.cell_m)
             weights = weights * (np.linalg.norm(votes - place, axis=1) > APART * sample.cell_m)
-            looks = [
-                Look(place + np.array(step) * sample.cell_m, sample.cell_m, mirrored)
+            crops = [
+                Crop(place + np.array(step) * sample.cell_m, sample.cell_m, mirrored)
                 for step, mirrored in product(AROUND, (False, True))
             ]
-            spot, sure = _agreed(*self.votes(sample, looks), sample.cell_m)
+            spot, sure = _agreed(*self.votes(sample, crops), sample.cell_m)
             if sure > best:
                 best, found = sure, spot
         return found
@@ -503,26 +505,26 @@ def _agreed(weights: np.ndarray, votes: np.ndarray, cell_m: float) -> tuple[np.n
     return found, float(np.average(near(found), weights=weights + 1e-9))
 
 
-def loss_of(said: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def loss_of(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     """Return the cross-entropy of the cells that show the object, plus the error of their predicted
     centers, of each and of the mean, in cells.
     """
     share, away = target[:, 0], target[:, 1:]
-    entropy = nn.functional.binary_cross_entropy_with_logits(said[:, 0], share)
+    entropy = nn.functional.binary_cross_entropy_with_logits(output[:, 0], share)
     total = share.sum((1, 2)) + 1e-3
-    off = (said[:, 1:] - away).clamp(-15, 15) * share[:, None]
+    off = (output[:, 1:] - away).clamp(-15, 15) * share[:, None]
     each = off.abs().sum((1, 2, 3)) / total
     mean = (off.sum((2, 3)) / total[:, None]).abs().sum(1)
     return 5 * entropy + 0.2 * each.mean() + 0.4 * mean.mean()
 
 
-def look_at(sample: Sample, generator: np.random.Generator) -> Look:
+def sample_crop(sample: Sample, generator: np.random.Generator) -> Crop:
     """Return a training crop near the object or near another one."""
     away = generator.uniform(-JITTER, JITTER, 2) * generator.random() * sample.cell_m
     about = sample.places_m[:1]
     if len(sample.others_m) and generator.random() < ELSEWHERE:
         about = sample.others_m[generator.integers(len(sample.others_m))][None]
-    return Look(
+    return Crop(
         sample.chart.spots_m(about)[0] + away, sample.cell_m, bool(generator.random() < 0.5)
     )
 
@@ -530,7 +532,7 @@ def look_at(sample: Sample, generator: np.random.Generator) -> Look:
 def train(found: Sequence[Sample], args: Args) -> Localizer:
     """Train a network on samples."""
     generator = np.random.default_rng(args.seed)
-    network = Localizer(found[0].seen(look_at(found[0], generator))[0].shape[-1], args.width)
+    network = Localizer(found[0].inputs(sample_crop(found[0], generator))[0].shape[-1], args.width)
     steps = args.epochs * (len(found) // args.batch)
     optimizer = torch.optim.AdamW(network.parameters(), 2e-3, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=max(1, steps))
@@ -539,12 +541,12 @@ def train(found: Sequence[Sample], args: Args) -> Localizer:
         if len(order) < args.batch:
             order = generator.permutation(len(found)).tolist()
         batch = [found[order.pop()] for _ in range(args.batch)]
-        looks = [look_at(sample, generator) for sample in batch]
-        seen = [sample.seen(look) for sample, look in zip(batch, looks, strict=True)]
-        shown, target = zip(*seen, strict=True)
+        crops = [sample_crop(sample, generator) for sample in batch]
+        inputs = [sample.inputs(crop) for sample, crop in zip(batch, crops, strict=True)]
+        shown, target = zip(*inputs, strict=True)
         with torch.autocast("cpu", torch.bfloat16):
-            said = network(*_batch([*zip(batch, looks, shown, strict=True)]))
-        loss = loss_of(said.float(), torch.from_numpy(np.stack(target)))
+            output = network(*_batch([*zip(batch, crops, shown, strict=True)]))
+        loss = loss_of(output.float(), torch.from_numpy(np.stack(target)))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -67,12 +67,12 @@ def observation(size_px: int) -> Observation:
     """Return an observation with two images and all measurements."""
     sheet = Image.open(IMAGES).convert("RGB").resize((6 * size_px, size_px))
     pictures = np.asarray(sheet).reshape(size_px, 6, size_px, 3)
-    felt = {name: np.full(size, 0.5, np.float32) for name, size in SIZES.items()}
+    proprioception = {name: np.full(size, 0.5, np.float32) for name, size in SIZES.items()}
     images = {
         name: np.ascontiguousarray(pictures[:, k])
         for k, name in enumerate(("base_camera", "hand_camera"))
     }
-    return {"images": images, "proprioception": felt, "prompt": "Put it there", "step": 0}
+    return {"images": images, "proprioception": proprioception, "prompt": "Put it there", "step": 0}
 
 
 def cpu_s(process: int) -> float:

@@ -105,8 +105,8 @@ def one_environment(args: VectorArgs, report: Report) -> None:
 
 def forget_goal(env: ClevrSkillsEnv) -> None:
     """Make an environment repeat its last outcome without evaluating the goal."""
-    told = {"success": env.outcome.holds, "progress": env.outcome.progress}
-    env.evaluate = lambda: told  # type: ignore[method-assign]
+    outcome = {"success": env.outcome.holds, "progress": env.outcome.progress}
+    env.evaluate = lambda: outcome  # type: ignore[method-assign]
 
 
 def play(env: ClevrSkillsEnv, actions: Sequence[np.ndarray]) -> None:
@@ -253,8 +253,8 @@ def on_its_own(pipe: Connection, count: int) -> None:
     """Run blocks of steps in an independent process, on request."""
     torch.set_num_threads(1)
     envs = make_vec(TASK, count, task_args=TASK_ARGS)
-    while (told := pipe.recv()) is not None:
-        *numbers, seed = told
+    while (request := pipe.recv()) is not None:
+        *numbers, seed = request
         envs.reset(seed=seed)
         pipe.send("there")
         pipe.recv()

@@ -28,17 +28,17 @@ samples = TrainingDataset(
 print(f"{len(samples)} samples of {len(part)} episodes")
 loader = DataLoader(samples, batch_size=16, shuffle=True, num_workers=2)
 
-see = nn.Sequential(nn.Conv2d(3, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 16, 4, 2), nn.Flatten())
-act = nn.Sequential(nn.Linear(576 + 7, 64), nn.ReLU(), nn.Linear(64, HORIZON * 7), nn.Tanh())
-optimizer = torch.optim.Adam([*see.parameters(), *act.parameters()], 1e-3)
+encoder = nn.Sequential(nn.Conv2d(3, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 16, 4, 2), nn.Flatten())
+head = nn.Sequential(nn.Linear(576 + 7, 64), nn.ReLU(), nn.Linear(64, HORIZON * 7), nn.Tanh())
+optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], 1e-3)
 for step, batch in enumerate(loader):
     if step == 0:
         print("images", tuple(batch["images"][camera].shape))
         print("actions", tuple(batch["action"].shape))
         print("task:", batch["task"][0], "| now:", batch["instruction"][0])
-    seen = see(batch["images"][camera][:, -1])
-    felt = batch["proprioception"]["ee_pose"][:, -1]
-    actions = act(torch.cat((seen, felt), dim=-1)).unflatten(1, (HORIZON, 7))
+    features = encoder(batch["images"][camera][:, -1])
+    pose = batch["proprioception"]["ee_pose"][:, -1]
+    actions = head(torch.cat((features, pose), dim=-1)).unflatten(1, (HORIZON, 7))
     error = (actions - batch["action"]).square().mean(-1)
     loss = error[~batch["action_is_pad"]].mean()  # without padding after the end
     optimizer.zero_grad()

@@ -138,7 +138,7 @@ def test_docstrings_begin_with_a_noun_or_for_functions_a_verb() -> None:
 COINAGES = {
     *("told", "said", "says", "felt", "heard", "seeing", "hearing", "perhaps_told", "told_anew"),
     *("clothe", "spoilers", "anywhere", "likeness", "unspeakable", "disturber", "footage"),
-    *("quitter", "starter", "disorderly", "glide"),
+    *("quitter", "starter", "disorderly", "glide", "thing", "things"),
 }
 """Words for which there is a standard term, such as ``prompted``, ``predicted`` or ``outcome``."""
 STORED = {"told", "said", "tell", "hearing", "seeing"}

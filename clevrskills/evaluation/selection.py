@@ -62,7 +62,7 @@ def check_in_words(
     specs = suite.frozen(task, split)
     if any(observer.in_words(specs[index].prompt) is None for index in indices):
         raise ClevrSkillsError(
-            f"{task} cannot be said in words alone: leave it out, or use {multimodal}"
+            f"{task} cannot be stated in words alone: leave it out, or use {multimodal}"
         )
 
 

@@ -91,9 +91,9 @@ def test_sampling_seed() -> None:
 
 
 def test_tokens_are_reported_by_the_server_or_estimated() -> None:
-    told = {"usage": {"prompt_tokens": 41, "completion_tokens": 3}}
+    given = {"usage": {"prompt_tokens": 41, "completion_tokens": 3}}
     message = {"choices": [{"message": {"content": "four"}}]}
-    reply, _ = asked([{"body": json.dumps({**message, **told})}])
+    reply, _ = asked([{"body": json.dumps({**message, **given})}])
     assert reply.usage == {"requests": 1, "prompt_tokens": 41, "completion_tokens": 3}
     for nonsense in (None, "many", {"prompt_tokens": -4, "completion_tokens": True}):
         reply, _ = asked([{"body": json.dumps({**message, "usage": nonsense})}])
@@ -129,11 +129,11 @@ def test_backoff_depends_on_the_episode_and_grows_up_to_a_minute(waits: list[flo
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("message", "seconds"),
     [("3", 3.0), ("0", 0.0), ("-5", 0.0), ("1e9", 600.0), ("nan", None), ("soon", None)],
 )
-def test_retry_after_is_respected(told: str, seconds: float | None, waits: list[float]) -> None:
-    busy = {"status": 429, "body": "", "headers": {"Retry-After": told}}
+def test_retry_after_is_respected(message: str, seconds: float | None, waits: list[float]) -> None:
+    busy = {"status": 429, "body": "", "headers": {"Retry-After": message}}
     assert asked([busy, GOOD])[0].text == "action: go"
     assert waits == [seconds] if seconds is not None else 0.25 <= waits[0] <= 0.5
 
@@ -145,7 +145,7 @@ def test_retry_after_may_be_a_date(waits: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         ({"status": 400, "body": '{"error": {"message": "no such model"}}'}, "400: no such model"),
         ({"status": 401, "body": "who are you"}, "status 401: who are you"),
@@ -166,9 +166,9 @@ def test_retry_after_may_be_a_date(waits: list[float]) -> None:
         ({"body": "x" * 5000}, "…"),
     ],
 )
-def test_permanent_errors_are_not_retried(answer: Any, told: str, waits: list[float]) -> None:
+def test_permanent_errors_are_not_retried(answer: Any, expected: str, waits: list[float]) -> None:
     error = refused([answer])
-    assert told in error and "\n" not in error and len(error) < 500
+    assert expected in error and "\n" not in error and len(error) < 500
     assert not waits
 
 
@@ -205,9 +205,9 @@ def test_scripts_of_servers(tmp_path: Path, waits: list[float]) -> None:
         client = begun(url)
         texts = [client.answer(HELLO).text for _ in range(3)]
     assert texts == ["two\nlines", "plain words", "two\nlines"] and len(waits) == 2
-    for content, told in (('{"stauts": 500}\n', "stauts"), ("", "is empty")):
+    for content, given in (('{"stauts": 500}\n', "stauts"), ("", "is empty")):
         script.write_text(content)
-        with pytest.raises(ClevrSkillsError, match=told):
+        with pytest.raises(ClevrSkillsError, match=given):
             behaviour(f"script:{script}")
 
 
@@ -220,8 +220,8 @@ def test_invalid_requests_are_refused_by_the_mock_server() -> None:
 
 
 def test_slow_servers(waits: list[float]) -> None:
-    told = refused([{**GOOD, "delay_s": 0.3}], timeout_s=0.05, retries=1)
-    assert "no answer within 0.05 s (2 tries)" in told and len(waits) == 1
+    given = refused([{**GOOD, "delay_s": 0.3}], timeout_s=0.05, retries=1)
+    assert "no answer within 0.05 s (2 tries)" in given and len(waits) == 1
 
 
 def test_the_timeout_applies_to_the_whole_response() -> None:
@@ -284,7 +284,7 @@ def test_the_key_is_sent_to_the_server_only(
 
 
 @pytest.mark.parametrize(
-    ("url", "options", "told"),
+    ("url", "options", "message"),
     [
         ("localhost:8000", {}, "is not a URL"),
         ("ftp://h/v1", {}, "is not a URL"),
@@ -298,8 +298,8 @@ def test_the_key_is_sent_to_the_server_only(
         ("http://h/v1", {"retries": -1}, "at least 0"),
     ],
 )
-def test_invalid_arguments(url: str, options: Any, told: str) -> None:
-    with pytest.raises(ClevrSkillsError, match=told) as error:
+def test_invalid_arguments(url: str, options: Any, message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message) as error:
         ChatClient(url, "m", **options)
     assert "sk-secret" not in str(error.value) and "pw" not in str(error.value)
 

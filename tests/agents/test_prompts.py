@@ -54,9 +54,9 @@ def board(task: str, split: str, preset: str, moves: tuple[str, ...] = MOVES) ->
         requests.append(prompter.messages(seen, history))
         said = prompter.parse(prompter.reply(move) if move else "I cannot tell.")
         history.append((seen, said))
-        told = turn_feedback(find_interface(SUITE), env.command(move), options["feedback"])
+        given = turn_feedback(find_interface(SUITE), env.command(move), options["feedback"])
         shown = move or "I cannot tell."
-        turns.append({"index": turn, "action": shown, "message": told})
+        turns.append({"index": turn, "action": shown, "message": given})
         if env.limit == turn + 1:
             break
     return requests
@@ -79,8 +79,8 @@ def golden(name: str) -> str:
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_prompts_equal_the_golden_files(name: str) -> None:
-    told = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
-    assert golden(name) == told, "run python -m tests.agents.test_prompts"
+    given = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+    assert golden(name) == given, "run python -m tests.agents.test_prompts"
 
 
 def test_two_past_turns_are_shown_and_the_rules_stay_the_same() -> None:

@@ -106,8 +106,8 @@ def test_an_unparsable_reply_is_quoted_in_the_next_request(
     _, *turns = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     assert len({turn["request"] for turn in turns}) == len(turns)
     for turn in turns[1:]:
-        told = json.dumps([part for m in turn["messages"] for part in m["parts"]])
-        assert "I cannot" in told and "No action could be read in this reply." in told
+        given = json.dumps([part for m in turn["messages"] for part in m["parts"]])
+        assert "I cannot" in given and "No action could be read in this reply." in given
 
 
 def test_cut_off_replies_are_counted_and_warned_about(
@@ -117,8 +117,8 @@ def test_cut_off_replies_are_counted_and_warned_about(
     with mock_server.serving(lambda request: cut_off) as url:
         (result,) = evaluate(url, tmp_path / "run", episodes=1)
     assert result.usage["cut_off"] == result.usage["requests"] == 20  # not asked for again
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Warning: 20 of 20 replies of" in told and "cut off by the limit of tokens" in told
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Warning: 20 of 20 replies of" in printed and "cut off by the limit of tokens" in printed
     turns = transcript(tmp_path / "run")[1:]
     assert {turn["finish_reason"] for turn in turns} == {"length"}
     assert "This reply was cut off before it gave an action." in json.dumps(turns[1])
@@ -158,7 +158,7 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "more", "told"),
+    ("policy", "more", "message"),
     [
         ("orakel", (), "orakel"),
         ("localhost:8000/v1", ("--policy-arg", "model=m"), "allowed: http://"),
@@ -180,13 +180,13 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
 def test_invalid_arguments(
     policy: str,
     more: tuple[Any, ...],
-    told: str,
+    message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(command(policy, tmp_path / "run", *more)) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert told in error and error.startswith("clevrskills: ")
+    assert message in error and error.startswith("clevrskills: ")
 
 
 def test_a_model_needs_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,10 +333,10 @@ def test_reverify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.unlink()
     assert main(["reverify", str(out)]) == 0
     assert "1 episodes have no transcript" in capsys.readouterr().out
-    for text, told in (("", "damaged"), ("{}\n", "is damaged in line 1"), ("x\n", "line 1")):
+    for text, printed in (("", "damaged"), ("{}\n", "is damaged in line 1"), ("x\n", "line 1")):
         path.write_text(text)
         assert main(["reverify", str(out)]) == 2
-        assert told in capsys.readouterr().err
+        assert printed in capsys.readouterr().err
     shutil.rmtree(out / "transcripts")
     assert main(["reverify", str(out)]) == 2
     assert "has no transcripts" in capsys.readouterr().err
@@ -406,14 +406,14 @@ def test_a_dry_run_sends_nothing_and_estimates_the_cost(
     with mock_server.serving(count) as url:
         words = command(url, out, *PRICES, "--json")
         assert main([*words, "--dry-run"]) == 0
-        told = json.loads(capsys.readouterr().out)
+        printed = json.loads(capsys.readouterr().out)
         assert not requests and not out.exists()
         assert main(words) == 0
         (used,) = json.loads(capsys.readouterr().out)["usage"]
-    assert (told["episodes"], told["requests"], told["images"]) == (6, 120, 0)
+    assert (printed["episodes"], printed["requests"], printed["images"]) == (6, 120, 0)
     assert used["requests"] == len(requests) == 120
     for name in ("prompt_tokens", "completion_tokens", "cost"):
-        assert used[name] == pytest.approx(told[name], rel=0.1)
+        assert used[name] == pytest.approx(printed[name], rel=0.1)
     assert main([*command(url, out, *PRICES, episodes=8), "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith("2 episodes, 6 more are done\nabout: 40 requests, ")
 
@@ -425,9 +425,9 @@ def test_a_dry_run_omits_the_same_tasks_as_the_run(
     words = ("--suite", "clevrskills", "--level", "L0", "--preset", "words", "--split", "train")
     more = ("--policy", "chat:oracle", "--episodes", "1", "--dry-run", "--out", str(tmp_path))
     assert main(["evaluate", *words, *more]) == 0
-    told = capsys.readouterr().out
-    assert "left out, as words alone cannot state the task: match_pose, move_without" in told
-    assert "10 episodes" in told
+    printed = capsys.readouterr().out
+    assert "left out, as words alone cannot state the task: match_pose, move_without" in printed
+    assert "10 episodes" in printed
 
 
 def test_a_dry_run_counts_images_without_a_price(
@@ -436,8 +436,8 @@ def test_a_dry_run_counts_images_without_a_price(
     words = command("fixed:hm", tmp_path / "run", "--dry-run", episodes=2)
     words[words.index("text")] = "schematic"
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert f"{2 * (2 + 3 + 18 * 4)} images" in told and "no price" in told
+    printed = capsys.readouterr().out
+    assert f"{2 * (2 + 3 + 18 * 4)} images" in printed and "no price" in printed
     words = command("oracle", tmp_path / "run", "--dry-run")
     assert main([word.replace("chat:oracle", "greedy") for word in words]) == 2
     assert "greedy uses no language model" in capsys.readouterr().err
@@ -481,13 +481,13 @@ def test_chat_stub_serves_until_a_signal(tmp_path: Path) -> None:
     (result,) = evaluate(url, out, "--policy-arg", "seed=episode", episodes=1)
     assert result.usage["requests"] == 20
     server.send_signal(signal.SIGTERM)
-    told, _ = server.communicate(timeout=60)
+    described, _ = server.communicate(timeout=60)
     assert server.returncode == 0
-    assert url in told and told.endswith("Stopped\n")
+    assert url in described and described.endswith("Stopped\n")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--behaviour", "rubbish"), "rubbish"),
         (("--behaviour", "script:nowhere"), "nowhere"),
@@ -498,10 +498,10 @@ def test_chat_stub_serves_until_a_signal(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_arguments_of_chat_stub(
-    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["chat-stub", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -120,15 +120,15 @@ class Tuned:
     """Policy with arguments of several kinds."""
 
     def __init__(
-        self, told: bool = False, steps: int | None = None, gain: float = 1.0, name: str = ""
+        self, given: bool = False, steps: int | None = None, gain: float = 1.0, name: str = ""
     ) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("argument", "allowed"),
     [
-        ("told=False", "told='False'; allowed: true or false"),
-        ("told=1", "told=1; allowed: true or false"),
+        ("given=False", "given='False'; allowed: true or false"),
+        ("given=1", "given=1; allowed: true or false"),
         ("steps=1.5", "steps=1.5; allowed: a whole number"),
         ("steps=true", "steps=True; allowed: a whole number"),
         ("gain=high", "gain='high'; allowed: a number"),
@@ -140,5 +140,5 @@ def test_arguments_are_of_the_kind_that_is_annotated(argument: str, allowed: str
 
 
 def test_arguments_of_the_right_kind_are_taken() -> None:
-    for argument in ("told=false", "steps=3", "steps=null", "gain=2", "gain=0.5", "name=5"):
+    for argument in ("given=false", "steps=3", "steps=null", "gain=2", "gain=0.5", "name=5"):
         check_annotated(Tuned, policy_arguments([argument]))

@@ -94,9 +94,9 @@ def test_episodes_missing_in_the_manifest_are_entered(copy: Path, tmp_path: Path
     shutil.rmtree(copy / "reach" / "train_00000000")
     out = tmp_path / "out"
     assert main(["merge", str(copy), "--out", str(out), "--pack"]) == 0
-    told = capsys.readouterr().out
-    assert "5 episodes" in told and "1 in the manifest but missing" in told
-    assert "3 added to the manifest" in told
+    printed = capsys.readouterr().out
+    assert "5 episodes" in printed and "1 in the manifest but missing" in printed
+    assert "3 added to the manifest" in printed
     assert faults(out) == []
 
 

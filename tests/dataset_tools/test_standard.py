@@ -62,9 +62,9 @@ def faults(root: Path, source: StandardSource) -> list[str]:
 @pytest.mark.slow
 def test_it_equals_the_published_digests(published: tuple[Path, StandardSource]) -> None:
     root, source = published
-    told = standard.read_standard(source)
-    assert told.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}
-    assert {task: list(digest.seeds) for task, digest in told.tasks.items()} == {
+    given = standard.read_standard(source)
+    assert given.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}
+    assert {task: list(digest.seeds) for task, digest in given.tasks.items()} == {
         task: [0, 10_000_001, 2, 3] for task in source.tasks
     }
     assert json.loads(source.file.read_text())["tasks"]["reach"]["substitutes"] == {"1": 10_000_001}
@@ -114,10 +114,10 @@ def test_differences_are_named(
 def test_images_may_differ_a_little(published: tuple[Path, StandardSource], tmp_path: Path) -> None:
     root, source = published
     for off, expected in ((6, []), (12, ["base_camera", "hand_camera"])):
-        told = standard.read_standard(source)
-        reach = told.tasks["reach"]
+        given = standard.read_standard(source)
+        reach = given.tasks["reach"]
         frames = {camera: seen + np.uint8(off) for camera, seen in reach.frames.items()}
-        other = replace(told, tasks={**told.tasks, "reach": replace(reach, frames=frames)})
+        other = replace(given, tasks={**given.tasks, "reach": replace(reach, frames=frames)})
         file = tmp_path / f"{off}.json"
         file.write_text(other.to_json(), encoding="utf-8")
         found = faults(root, StandardSource(file))
@@ -156,6 +156,6 @@ def test_other_datasets_are_not_standard_ones(
 def test_the_published_file_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # its sizes are the real ones
     suite = load_suite()
-    told = standard.read_standard(suite)
-    assert told.benchmark == 1 and list(told.tasks) == list(suite.tasks)
-    assert told.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}
+    given = standard.read_standard(suite)
+    assert given.benchmark == 1 and list(given.tasks) == list(suite.tasks)
+    assert given.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}

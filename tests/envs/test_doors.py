@@ -76,13 +76,13 @@ def env(door: Door) -> Iterator[Any]:
     made.close()
 
 
-def plain(told: Any) -> Any:
+def plain(given: Any) -> Any:
     """The infos, with arrays in place of tensors."""
-    if isinstance(told, dict):
-        return {name: plain(value) for name, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [plain(value) for value in told]
-    return told.numpy() if isinstance(told, torch.Tensor) else told
+    if isinstance(given, dict):
+        return {name: plain(value) for name, value in given.items()}
+    if isinstance(given, list | tuple):
+        return [plain(value) for value in given]
+    return given.numpy() if isinstance(given, torch.Tensor) else given
 
 
 def test_numpy_integers_are_seeds(door: Door, env: Any) -> None:
@@ -137,12 +137,12 @@ def test_interfaces_have_the_same_rule() -> None:
 
 
 def test_infos_stay_as_they_were(door: Door, env: Any) -> None:
-    told = [env.reset(seed=2)]
-    told += [env.step(door.given([0.1] * 7)) for _ in range(2)]
-    kept = copy.deepcopy(told)
+    described = [env.reset(seed=2)]
+    described += [env.step(door.given([0.1] * 7)) for _ in range(2)]
+    kept = copy.deepcopy(described)
     env.step(door.given([-0.1] * 7))
     env.reset(seed=3)
-    np.testing.assert_equal(plain(told), plain(kept))
+    np.testing.assert_equal(plain(described), plain(kept))
 
 
 def test_a_step_needs_an_episode(door: Door) -> None:

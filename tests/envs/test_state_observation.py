@@ -54,20 +54,20 @@ def test_size_does_not_depend_on_the_episode(envs, key):
 def test_layout_has_the_position_of_entries(envs):
     env = envs("sort")
     env.reset(seed=1)
-    row, told = observe(base(env)), base(env).observer(base(env).outcome)
-    for entry in layout(told):
-        values = told[entry["name"]][0].numpy()
+    row, given = observe(base(env)), base(env).observer(base(env).outcome)
+    for entry in layout(given):
+        values = given[entry["name"]][0].numpy()
         np.testing.assert_array_equal(row[entry["start"] : entry["stop"]], values)
-    np.testing.assert_array_equal(flat(told)[0].numpy(), row)
+    np.testing.assert_array_equal(flat(given)[0].numpy(), row)
 
 
 def test_bodies(envs):
     env = envs("pick")
     env.reset(seed=2)
     env.step(act(x=0.2, turn=(0.3, 0.1, 0.2)))
-    world, told = base(env).world, entries(env)
+    world, given = base(env).world, entries(env)
     for k, key in enumerate(world.keys):
-        body = told[f"bodies/{key}"]
+        body = given[f"bodies/{key}"]
         if base(env).layouts[0].bodies[k] is None:
             assert not body.any()
             continue
@@ -96,15 +96,15 @@ def test_bodies(envs):
 def test_held_object_and_next_leaf(envs):
     env = envs("place")
     env.reset(seed=0)  # the episode starts with the object in the gripper
-    world, told = base(env).world, entries(env)
+    world, given = base(env).world, entries(env)
     key = world.keys[int(world.held[0])]
-    assert told[f"bodies/{key}"][BODY["held"]] == 1 and told["robot/holding"] == 1
-    assert told["robot/vacuum_on"] == 1
+    assert given[f"bodies/{key}"][BODY["held"]] == 1 and given["robot/holding"] == 1
+    assert given["robot/vacuum_on"] == 1
     leaf = next(base(env).goal.leaves())
     for name in ("top", "bottom"):
         named = world.keys[int(getattr(leaf, name)[0])]
-        np.testing.assert_array_equal(told[f"next/{name}"], told[f"bodies/{named}"])
-    assert told["next/leaf"].tolist() == [1.0]
+        np.testing.assert_array_equal(given[f"next/{name}"], given[f"bodies/{named}"])
+    assert given["next/leaf"].tolist() == [1.0]
 
 
 def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
@@ -114,31 +114,31 @@ def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
     used = int(simulation.goal.active[0].sum())
     seen = []
     for leaf in list(simulation.goal.steps()):
-        told = entries(env)
-        seen.append(int(told["next/leaf"].argmax()))
+        given = entries(env)
+        seen.append(int(given["next/leaf"].argmax()))
         slot = simulation.world.keys[int(leaf.object[0])]
-        np.testing.assert_array_equal(told["next/object"], told[f"bodies/{slot}"])
-        away = told["next/object"][BODY["offset"]]
+        np.testing.assert_array_equal(given["next/object"], given[f"bodies/{slot}"])
+        away = given["next/object"][BODY["offset"]]
         tip = simulation.world.end_effector_pose[:, :3]
         there = simulation.world.position(leaf.object)
         assert np.linalg.norm(away) == pytest.approx(float((there - tip).norm()), abs=1e-5)
         leaf.realize(simulation.world)
         simulation.advance_goal()
     assert seen == list(range(used))
-    told = entries(env)
-    assert not any(values.any() for name, values in told.items() if name.startswith("next/"))
+    given = entries(env)
+    assert not any(values.any() for name, values in given.items() if name.startswith("next/"))
 
 
 def test_where_the_end_effector_is_to_be(envs):
     """The observation has the remaining path: following it ends at the goal."""
     env = envs("match_pose")
     env.reset(seed=4)
-    simulation, told = base(env), entries(env)
-    leaf = list(simulation.goal.leaves())[int(told["next/leaf"].argmax())]
+    simulation, given = base(env), entries(env)
+    leaf = list(simulation.goal.leaves())[int(given["next/leaf"].argmax())]
     pose = simulation.world.end_effector_pose
     offset, turn = (
-        torch.as_tensor(told["next/position"][:3]),
-        torch.as_tensor(told["next/orientation"]),
+        torch.as_tensor(given["next/position"][:3]),
+        torch.as_tensor(given["next/orientation"]),
     )
     angle = turn.norm()
     step = torch.cat(((angle / 2).cos()[None], (angle / 2).sin() * turn / angle))
@@ -146,7 +146,7 @@ def test_where_the_end_effector_is_to_be(envs):
     np.testing.assert_allclose(reached[0, :3].numpy(), leaf.position[0].numpy(), atol=1e-5)
     assert float(geometry.rotation_angle(reached[0, 3:], leaf.orientation[0])) < 1e-3
     np.testing.assert_allclose(
-        told["next/position"][3:], (leaf.position - pose[:, :3])[0].numpy(), atol=1e-6
+        given["next/position"][3:], (leaf.position - pose[:, :3])[0].numpy(), atol=1e-6
     )
 
 
@@ -154,9 +154,9 @@ def test_entries_that_the_next_leaf_does_not_have_are_zero(envs):
     """Its goal has leaves that want a body on another, then one that wants it back in its place."""
     env = envs("follow_order_restore")
     env.reset(seed=3)
-    simulation, told = base(env), entries(env)
-    assert told["next/bottom"].any()
-    assert not told["next/position"].any() and not told["next/orientation"].any()
+    simulation, given = base(env), entries(env)
+    assert given["next/bottom"].any()
+    assert not given["next/position"].any() and not given["next/orientation"].any()
     *visits, back = simulation.goal.steps()
     for step in visits:
         step.realize(simulation.world)
@@ -173,11 +173,11 @@ def test_goal_entries_are_those_of_the_outcome(envs):
     env.reset(seed=5)
     for action in random_actions(3):
         env.step(action)
-    simulation, told = base(env), entries(env)
+    simulation, given = base(env), entries(env)
     for k, part in enumerate(simulation.outcome.children):
         used = bool(simulation.goal.active[0, k])
-        assert told["goal/progress"][k] == (float(part.progress[0]) if used else 0.0)
-        assert told["goal/holds"][k] == (float(part.holds[0]) if used else 0.0)
+        assert given["goal/progress"][k] == (float(part.progress[0]) if used else 0.0)
+        assert given["goal/holds"][k] == (float(part.holds[0]) if used else 0.0)
 
 
 @pytest.mark.render

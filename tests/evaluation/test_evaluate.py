@@ -117,8 +117,11 @@ def test_tracks(tmp_path: Path) -> None:
     named = args_for(tmp_path / "1", "fake_policies:Wanderer", tasks=("reach",), episodes=1)
     assert evaluate(replace(named, track="open"), FakeSuite()) == 0, "a label can be given later"
     assert read_run(tmp_path / "1").track == "open"
-    for track, told in (("none", "made with track open, not none"), ("bananas", "unknown track")):
-        with pytest.raises(ClevrSkillsError, match=told):
+    for track, described in (
+        ("none", "made with track open, not none"),
+        ("bananas", "unknown track"),
+    ):
+        with pytest.raises(ClevrSkillsError, match=described):
             evaluate(replace(named, track=track), FakeSuite())
 
 

@@ -68,8 +68,8 @@ def test_a_run_continues_with_the_same_content_only(
     run(tmp_path / "run", "own_policy_of_a_run:Mine")
     before = read_run(tmp_path / "run").content[str(module)]
     module.write_text(POLICY + "# otherwise\n")
-    told = rf"run was made with other content of {module}: its SHA-256 was {before[:12]}, now "
-    with pytest.raises(ClevrSkillsError, match=told):
+    given = rf"run was made with other content of {module}: its SHA-256 was {before[:12]}, now "
+    with pytest.raises(ClevrSkillsError, match=given):
         run(tmp_path / "run", "own_policy_of_a_run:Mine")
 
 
@@ -127,8 +127,8 @@ def test_isolated_policies_act_alike_but_cannot_peek(tmp_path: Path) -> None:
         else:
             solved = [sum(one["success_once"] for one in results) for results in found]
             assert solved == [2, 0]
-    told = r"was made with isolated on, not off"
-    with pytest.raises(ClevrSkillsError, match=told):
+    given = r"was made with isolated on, not off"
+    with pytest.raises(ClevrSkillsError, match=given):
         run(root, policy, batch=2, episodes=3)
 
 

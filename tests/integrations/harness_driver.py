@@ -37,9 +37,9 @@ def by_inspect(suite: str, preset: str, task: str, count: str, logs: str) -> obj
             images.extend(p.image[:22] for p in parts if getattr(p, "type", "") == "image")
             texts = (p if isinstance(p, str) else getattr(p, "text", "") for p in parts)
             ours.append(Message(message.role, tuple(filter(None, texts))))
-        told = ModelOutput.from_content("mockllm/model", reply(ours))
-        told.usage = ModelUsage(input_tokens=3, output_tokens=2, total_tokens=5)
-        return told
+        given = ModelOutput.from_content("mockllm/model", reply(ours))
+        given.usage = ModelUsage(input_tokens=3, output_tokens=2, total_tokens=5)
+        return given
 
     model = get_model("mockllm/model", custom_outputs=answer)
     (log,) = eval(
@@ -65,11 +65,11 @@ def by_openenv(url: str, count: str) -> object:
     results, rewards, errors = {}, {}, []
     with GenericEnvClient(base_url=url).sync() as env:
         for _ in range(int(count)):
-            told, total = env.reset(), 0.0
-            while not told.done:
-                messages = from_openai(told.observation["messages"])
-                told = env.step({"reply": reply(messages)})
-                total += told.reward
+            given, total = env.reset(), 0.0
+            while not given.done:
+                messages = from_openai(given.observation["messages"])
+                given = env.step({"reply": reply(messages)})
+                total += given.reward
             state = env.state()
             results[state["episode_id"]], rewards[state["episode_id"]] = state["result"], total
         first = env.reset(episode_id=next(iter(results))).observation

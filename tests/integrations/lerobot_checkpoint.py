@@ -57,7 +57,7 @@ def ours(checkpoint: Path, folder: str, steps: int, settings: dict[str, Any]) ->
     options = policy.options
     names = all_robots(suite)[0], suite.criteria()[0], options.cameras, options.size_px
     env = suite.make(EnvConfig("pick", "test", *names))
-    told: Actions = []
+    given: Actions = []
     for episode in suite.frozen("pick", "test")[:EPISODES]:
         run, made = PolicyRollout(env, episode, options, Rules(), suite), list[np.ndarray]()
         policy.reset(run.prompt)
@@ -65,9 +65,9 @@ def ours(checkpoint: Path, folder: str, steps: int, settings: dict[str, Any]) ->
             answer = np.atleast_2d(policy.act(run.observation))[: steps - len(made)]
             made += [*answer]
             run.go_on(answer)
-        told.append(np.stack(made).tolist())
+        given.append(np.stack(made).tolist())
     env.close()
-    return told
+    return given
 
 
 def refusal(checkpoint: Path, change: Callable[[dict[str, Any]], Any], **arguments: Any) -> str:
@@ -100,12 +100,12 @@ def shape(group: str, name: str, *of: int) -> Callable[[dict[str, Any]], Any]:
 def main(checkpoint: str, folder: str, steps: str) -> None:
     register_third_party_plugins()
     at = Path(checkpoint).resolve()
-    told: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for name, settings in (("as it is", {}), ("ensembled", ENSEMBLED)):
         how = at, folder, int(steps), settings
-        told[name] = {"theirs": theirs(*how), "ours": ours(*how)}
+        given[name] = {"theirs": theirs(*how), "ours": ours(*how)}
     images = "observation.images.hand_camera"
-    told["refused"] = {
+    given["refused"] = {
         "camera": refusal(at, call_camera("front")),
         "renamed": refusal(at, call_camera("front"), rename={"base_camera": "front"}),
         "size": refusal(at, shape("input_features", images, 3, 240, 320)),
@@ -114,7 +114,7 @@ def main(checkpoint: str, folder: str, steps: str) -> None:
         "type": refusal(at, lambda config: config.update(type="fly")),
         "setting": refusal(at, lambda config: None, steps=3),
     }
-    print(json.dumps(told))
+    print(json.dumps(given))
 
 
 if __name__ == "__main__":

@@ -89,30 +89,30 @@ def test_inspect_gives_the_results_of_the_command(
     python: Path, case: tuple[Any, ...], ours: dict[str, Any], tmp_path: Path
 ) -> None:
     suite, preset, task, count = case
-    told = drive(
+    given = drive(
         *(python, "inspect", suite, preset, task, str(count), str(tmp_path / "logs")),
         home=tmp_path,
         READER=READER.format(suite),
     )
-    assert told["results"].keys() == ours.keys() and len(ours) in (count, 2 * count)
-    assert all(same(result, ours[name]) for name, result in told["results"].items())
+    assert given["results"].keys() == ours.keys() and len(ours) in (count, 2 * count)
+    assert all(same(result, ours[name]) for name, result in given["results"].items())
     rate = sum(result.success_at_end for result in ours.values()) / len(ours)
-    assert told["means"]["success"] == rate == 1.0
-    assert told["means"].get("optimal", 1.0) == 1.0
-    usage = {name: result["usage"]["prompt_tokens"] for name, result in told["results"].items()}
+    assert given["means"]["success"] == rate == 1.0
+    assert given["means"].get("optimal", 1.0) == 1.0
+    usage = {name: result["usage"]["prompt_tokens"] for name, result in given["results"].items()}
     assert usage == {name: 3 * result.turns for name, result in ours.items()}
 
 
 @pytest.mark.readers
 @pytest.mark.slow
 def test_inspect_sends_images_and_counts_unreadable_replies(python: Path, tmp_path: Path) -> None:
-    told = drive(
+    given = drive(
         *(python, "inspect", "ivispar", "schematic", "geoms", "2", str(tmp_path / "logs")),
         home=tmp_path,
         REPLY="I cannot see.",
     )
-    assert told["images"] == ["data:image/png;base64,"] and told["means"]["success"] == 0
-    assert {r["codes"]["UNPARSABLE"] for r in told["results"].values()} == {20}
+    assert given["images"] == ["data:image/png;base64,"] and given["means"]["success"] == 0
+    assert {r["codes"]["UNPARSABLE"] for r in given["results"].values()} == {20}
 
 
 @pytest.fixture
@@ -146,23 +146,23 @@ def server(python: Path, case: tuple[Any, ...], tmp_path: Path) -> Iterator[str]
 def test_openenv_gives_the_results_of_the_command(
     python: Path, server: str, case: tuple[Any, ...], ours: dict[str, Any], tmp_path: Path
 ) -> None:
-    told = drive(
+    given = drive(
         python, "openenv", server, str(len(ours)), home=tmp_path, READER=READER.format(case[0])
     )
-    assert told["results"].keys() == ours.keys()
-    assert all(same(result, ours[name]) for name, result in told["results"].items())
-    assert all(abs(r - ours[name].total_reward) < 1e-6 for name, r in told["rewards"].items())
-    refused = told["refused"]
+    assert given["results"].keys() == ours.keys()
+    assert all(same(result, ours[name]) for name, result in given["results"].items())
+    assert all(abs(r - ours[name].total_reward) < 1e-6 for name, r in given["rewards"].items())
+    refused = given["refused"]
     no_feedback = case[0] == "ivispar"  # the suite's default
     code = "" if no_feedback else "UNPARSABLE"
     assert (refused["ok"], refused["code"], refused["success"]) == (no_feedback, code, False)
     assert refused["progress"] < 0.5 and "\n" not in refused["message"]
-    assert len(told["errors"]) == 2
-    assert all("either a command or a reply" in error for error in told["errors"])
+    assert len(given["errors"]) == 2
+    assert all("either a command or a reply" in error for error in given["errors"])
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"suite": "chess"}, "suite"),
         ({"suite": "ivispar", "tasks": "geom"}, "geom"),
@@ -172,8 +172,8 @@ def test_openenv_gives_the_results_of_the_command(
         ({"suite": "clevrskills", "tasks": "pick"}, "is numeric"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(ClevrSkillsError, match=told):
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
         make_policy(word_request(**options))
 
 

@@ -44,12 +44,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "log"
     options = ["--port", str(port), "--host", "127.0.0.1", "--device", "cpu"]
-    with log.open("w") as told:
+    with log.open("w") as given:
         running = subprocess.Popen(
             [PYTHON, "-c", SERVE, "serve", MODEL, *options],
             env={**os.environ, "HF_HUB_OFFLINE": "1"},
-            stdout=told,
-            stderr=told,
+            stdout=given,
+            stderr=given,
         )
     try:
         while not _answers(f"http://127.0.0.1:{port}/health"):

@@ -51,11 +51,11 @@ def sentences(folder: Path, task: str) -> list[str]:
     return [text_of(spec.prompt) for spec in ClevrSkillsSuite(folder).frozen(task, "test")]
 
 
-def check(told: dict[str, Any], folder: Path) -> None:
+def check(given: dict[str, Any], folder: Path) -> None:
     """What LeRobot finds in the environments is what it needs."""
-    assert told["shown"].keys() == {"pick/0", "touch/0"}
+    assert given["shown"].keys() == {"pick/0", "touch/0"}
     for task, limit in (("pick", 80), ("touch", 200)):
-        shown = told["shown"][f"{task}/0"]
+        shown = given["shown"][f"{task}/0"]
         assert shown["in_space"]
         wanted = {name: shape[1:] for name, shape in FEATURES.items() if name != "action"}
         assert shown["observation"] == {name: [2, *shape] for name, shape in wanted.items()}
@@ -72,10 +72,10 @@ def test_factory_and_evaluation(frozen_folder, solution, tmp_path):
         {"task": "touch", "episodes": 4, "seed": 1000, "limit": 2},
         {"task": "touch", "episodes": 6, "limit": 2},
     ]
-    told = drive(tmp_path, frozen_folder, evaluations=evaluations)
-    assert told["features"] == FEATURES
-    check(told, frozen_folder)
-    solved, seeded, unseeded = told["evaluations"]
+    given = drive(tmp_path, frozen_folder, evaluations=evaluations)
+    assert given["features"] == FEATURES
+    check(given, frozen_folder)
+    solved, seeded, unseeded = given["evaluations"]
     metrics = solved["info"]["per_group"]["pick"]
     assert (metrics["pc_success"], metrics["n_episodes"]) == (50.0, 2)
     assert solved["info"]["per_task"][0]["metrics"]["successes"] == [True, False]
@@ -89,24 +89,24 @@ def test_factory_and_evaluation(frozen_folder, solution, tmp_path):
 
 def test_tasks_without_text_prompts_are_refused_when_configured(tmp_path):
     make = "from lerobot_env_clevrskills import *; ClevrSkillsEnvConfig(task='pick,match_pose')"
-    with pytest.raises(AssertionError, match="match_pose cannot be said in words alone"):
+    with pytest.raises(AssertionError, match="match_pose cannot be stated in words alone"):
         program("python", tmp_path, "-c", make)
 
 
 def test_processes(frozen_folder, tmp_path):
     wish = {"task": "pick", "episodes": 4, "seed": 0, "limit": 2}
-    told = drive(tmp_path, frozen_folder, processes=True, evaluations=[wish])
-    check(told, frozen_folder)
+    given = drive(tmp_path, frozen_folder, processes=True, evaluations=[wish])
+    check(given, frozen_folder)
     said = sentences(frozen_folder, "pick")
-    assert told["evaluations"][0]["asked"] == [[said[0], said[1]], [said[2], said[0]]]
-    assert told["evaluations"][0]["simulated"] == 0  # here
+    assert given["evaluations"][0]["asked"] == [[said[0], said[1]], [said[2], said[0]]]
+    assert given["evaluations"][0]["simulated"] == 0  # here
 
 
 def test_hub(frozen_folder, tmp_path):
     wish = {"task": "pick", "episodes": 2, "seed": 0, "limit": 2}
-    told = drive(tmp_path, frozen_folder, way="hub", evaluations=[wish])
-    check(told, frozen_folder)
-    assert told["evaluations"][0]["info"]["overall"]["n_episodes"] == 2
+    given = drive(tmp_path, frozen_folder, way="hub", evaluations=[wish])
+    check(given, frozen_folder)
+    assert given["evaluations"][0]["info"]["overall"]["n_episodes"] == 2
 
 
 def test_command(frozen_folder, tmp_path):
@@ -167,11 +167,11 @@ def test_checkpoint_acts_as_in_lerobot_eval(checkpoint, frozen_folder, tmp_path)
     at = checkpoint / LAST
     script = HERE / "lerobot_checkpoint.py"
     printed = program("python", tmp_path, "-W", "ignore", script, at, frozen_folder, "19")
-    told = json.loads(printed.splitlines()[-1])
+    given = json.loads(printed.splitlines()[-1])
     for how in ("as it is", "ensembled"):
-        assert told[how]["ours"] == told[how]["theirs"]
-    assert told["as it is"]["ours"] != told["ensembled"]["ours"]
-    refused = told["refused"]
+        assert given[how]["ours"] == given[how]["theirs"]
+    assert given["as it is"]["ours"] != given["ensembled"]["ours"]
+    refused = given["refused"]
     assert refused.pop("renamed") == ""
     for wrong, line in {
         "camera": "the checkpoint DIR does not fit: it takes images of front; here are base_camera",

@@ -105,7 +105,7 @@ def test_shipped_episodes_are_the_default():
 
 @pytest.mark.parametrize("make", [LeRobotEnv, lambda task: make_vector_envs([task])])
 def test_tasks_without_text_prompts_are_refused_at_once(make):
-    line = "match_pose cannot be said in words alone: leave it out, or use `clevrskills evaluate "
+    line = "match_pose cannot be stated in words alone: leave it out, or use `clevrskills evaluate "
     with pytest.raises(ClevrSkillsError, match=line):
         make("match_pose")
 

@@ -69,15 +69,15 @@ def test_pictures_are_flattened():
 
 @pytest.mark.render
 def test_cameras_are_the_same_as_with_depth():
-    told = []
+    given = []
     for obs_mode in ("rgb", "rgb+depth"):
         env = gym.make(ID, obs_mode=obs_mode)
-        told.append(env.reset(seed=0)[0]["sensor_param"])
+        given.append(env.reset(seed=0)[0]["sensor_param"])
         env.close()
-    for camera, parameters in told[0].items():
+    for camera, parameters in given[0].items():
         assert {*parameters} == {"extrinsic_cv", "cam2world_gl", "intrinsic_cv"}
         for name, values in parameters.items():
-            torch.testing.assert_close(values, told[1][camera][name])
+            torch.testing.assert_close(values, given[1][camera][name])
 
 
 @pytest.mark.render

@@ -42,15 +42,15 @@ def test_steps_and_ends():
         got = wrapped.step(action)
         assert np.array_equal(got[0], seen) and np.allclose(got[1], reward)
         assert np.array_equal(got[2], terminated | truncated)
-        for env, told in enumerate(got[3]):
-            assert told["TimeLimit.truncated"] == (step == 3)
-            assert told["success"] == infos["success"][env]
-            assert ("episode" in told) == ("terminal_observation" in told) == (step == 3)
+        for env, given in enumerate(got[3]):
+            assert given["TimeLimit.truncated"] == (step == 3)
+            assert given["success"] == infos["success"][env]
+            assert ("episode" in given) == ("terminal_observation" in given) == (step == 3)
             if step == 3:
-                assert np.array_equal(told["terminal_observation"], infos["final_obs"][env])
-                assert not np.array_equal(told["terminal_observation"], seen[env])
-                assert told["episode"]["l"] == 4 and told["is_success"] is False
-                assert told["episode"]["r"] == infos["final_info"]["episode"]["return"][env]
+                assert np.array_equal(given["terminal_observation"], infos["final_obs"][env])
+                assert not np.array_equal(given["terminal_observation"], seen[env])
+                assert given["episode"]["l"] == 4 and given["is_success"] is False
+                assert given["episode"]["r"] == infos["final_info"]["episode"]["return"][env]
 
 
 def test_an_end_is_no_cut():
@@ -61,8 +61,8 @@ def test_an_end_is_no_cut():
         goal, place = envs.envs._goal(), envs.envs.place
         action = np.zeros((2, 7))
         action[:, :3] = np.clip((goal - place) / 0.2, -1, 1)
-        ended = [told for told in envs.step(action)[3] if "episode" in told]
-    assert all(not told["TimeLimit.truncated"] and told["is_success"] for told in ended)
+        ended = [given for given in envs.step(action)[3] if "episode" in given]
+    assert all(not given["TimeLimit.truncated"] and given["is_success"] for given in ended)
 
 
 def test_attributes():

@@ -62,10 +62,10 @@ class Learner(FinalObservations, PPO):
 
     def __init__(self, **kwargs) -> None:
         super().__init__(**kwargs)
-        self.told: dict[str, list[float]] = {}
+        self.given: dict[str, list[float]] = {}
 
     def track_data(self, tag, value):
-        self.told.setdefault(tag, []).append(value)
+        self.given.setdefault(tag, []).append(value)
 
 
 def learner(envs: SkrlEnv) -> Learner:
@@ -131,8 +131,8 @@ def test_it_learns():
     agent = learner(envs)
     cfg = {"timesteps": 750, "disable_progressbar": True, "close_environment_at_exit": False}
     SequentialTrainer(env=envs, agents=agent, cfg=cfg).train()
-    returns = agent.told["Info / return"]
-    assert len(returns) == 30 == len(agent.told["Info / success_once"])
+    returns = agent.given["Info / return"]
+    assert len(returns) == 30 == len(agent.given["Info / success_once"])
     assert np.mean(returns[-3:]) > 1.4 * np.mean(returns[:3])
 
 
@@ -149,6 +149,6 @@ def test_a_real_task():
     agent = learner(envs)
     cfg = {"timesteps": 100, "disable_progressbar": True, "close_environment_at_exit": False}
     SequentialTrainer(env=envs, agents=agent, cfg=cfg).train()
-    assert agent.told["Info / length"] == [20.0] * 5
-    assert len(agent.told["Loss / Policy loss"]) == 2
+    assert agent.given["Info / length"] == [20.0] * 5
+    assert len(agent.given["Loss / Policy loss"]) == 2
     envs.close()

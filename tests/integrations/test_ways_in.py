@@ -81,8 +81,8 @@ def by_vla_eval(actions, folder, out):
     params = {"frozen": str(folder), "tasks": ["pick"], "cameras": []}
     found = run("l0.yaml", out, {"episodes_per_task": 1, "params": params}, actions)
     (episode,) = found["ClevrSkills_L0_test_aggregate.json"]["tasks"][0]["episodes"]
-    told = episode["metrics"]
-    return told["steps"], told["success"], told["progress"], told["clipped"]
+    given = episode["metrics"]
+    return given["steps"], given["success"], given["progress"], given["clipped"]
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,8 @@ def test_a_checkpoint_is_the_whole_learner(tmp_path):
     restore(other, tmp_path)
     for ppo in (one, other):  # from the same episodes on
         ppo.start(50)
-    told = [[ppo.iterate() for _ in range(3)] for ppo in (one, other)]
-    for mine, theirs in zip(*told, strict=True):
+    given = [[ppo.iterate() for _ in range(3)] for ppo in (one, other)]
+    for mine, theirs in zip(*given, strict=True):
         assert {k: v for k, v in mine.items() if not k.startswith("speed/")} == {
             k: v for k, v in theirs.items() if not k.startswith("speed/")
         }

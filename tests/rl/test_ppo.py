@@ -35,10 +35,10 @@ def one_thread():
 def learn(envs, config: PPOConfig, total_steps: int, seed: int = 0) -> tuple[PPO, list[dict]]:
     ppo = PPO(envs, config, total_steps, seed)
     ppo.start(seed)
-    told = []
+    given = []
     while not ppo.done:
-        told.append(ppo.iterate())
-    return ppo, told
+        given.append(ppo.iterate())
+    return ppo, given
 
 
 def weights(ppo: PPO) -> torch.Tensor:
@@ -50,11 +50,11 @@ def weights(ppo: PPO) -> torch.Tensor:
 
 @pytest.mark.slow
 def test_it_learns_whatever_the_scale_of_states():
-    ppo, told = learn(ToyVec(16, scale=1000.0), QUICK, 24_000)
-    assert told[0]["episode/success_at_end"] <= 0.1
-    assert told[-1]["episode/success_at_end"] >= 0.9
-    assert told[-1]["reward/mean"] > 2 * told[0]["reward/mean"]
-    assert ppo.steps == sum(t["episode/count"] for t in told) * 25 + 50 * 16  # and a look around
+    ppo, given = learn(ToyVec(16, scale=1000.0), QUICK, 24_000)
+    assert given[0]["episode/success_at_end"] <= 0.1
+    assert given[-1]["episode/success_at_end"] >= 0.9
+    assert given[-1]["reward/mean"] > 2 * given[0]["reward/mean"]
+    assert ppo.steps == sum(t["episode/count"] for t in given) * 25 + 50 * 16  # and a look around
     # the mean action alone, in other episodes
     envs = ToyVec(64, scale=1000.0)
     seen, _ = envs.reset(seed=5_000)
@@ -70,10 +70,10 @@ def test_it_learns_whatever_the_scale_of_states():
 def test_it_learns_from_images():
     config = dataclasses.replace(QUICK, rollout_steps=12, minibatch=192, epochs=4, target_kl=None)
     envs = ToyVec(64, images=True, max_steps=12)
-    _, told = learn(envs, dataclasses.replace(config, learning_rate=1e-3), 48_000)
-    first, last = (np.mean([t["reward/mean"] for t in part]) for part in (told[:5], told[-5:]))
+    _, given = learn(envs, dataclasses.replace(config, learning_rate=1e-3), 48_000)
+    first, last = (np.mean([t["reward/mean"] for t in part]) for part in (given[:5], given[-5:]))
     assert last > 1.3 * first
-    assert np.mean([t["reward_terms/order/0"] for t in told[-5:]]) > 0.15  # many first goals
+    assert np.mean([t["reward_terms/order/0"] for t in given[-5:]]) > 0.15  # many first goals
 
 
 class Endless(ToyVec):
@@ -114,11 +114,11 @@ def test_global_generators_are_left_alone():
 
 
 def test_the_step_size_falls_to_zero():
-    _, told = learn(ToyVec(4), QUICK, 2000)
-    sizes = [t["policy/learning_rate"] for t in told]
+    _, given = learn(ToyVec(4), QUICK, 2000)
+    sizes = [t["policy/learning_rate"] for t in given]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < 0.15 * sizes[0]
-    _, told = learn(ToyVec(4), dataclasses.replace(QUICK, anneal=False), 2000)
-    assert {t["policy/learning_rate"] for t in told} == {QUICK.learning_rate}
+    _, given = learn(ToyVec(4), dataclasses.replace(QUICK, anneal=False), 2000)
+    assert {t["policy/learning_rate"] for t in given} == {QUICK.learning_rate}
 
 
 @pytest.mark.parametrize("images", [False, True])
@@ -154,13 +154,13 @@ def test_values_are_clipped_only_where_asked():
 
 
 def test_printed_progress():
-    _, told = learn(ToyVec(4, max_steps=30), QUICK, 400)
-    names = set(told[0])
+    _, given = learn(ToyVec(4, max_steps=30), QUICK, 400)
+    names = set(given[0])
     assert {"reward/mean", "reward_terms/order", "reward_terms/order/0"} <= names
     assert {"losses/policy", "losses/value", "losses/entropy", "speed/steps_per_s"} <= names
-    assert told[0]["episode/count"] == 4 and told[0]["episode/length"] == 30
-    _, told = learn(ToyVec(4, max_steps=1000), QUICK, 400)  # no episode ends
-    assert told[0]["episode/count"] == 0 and "episode/return" not in told[0]
+    assert given[0]["episode/count"] == 4 and given[0]["episode/length"] == 30
+    _, given = learn(ToyVec(4, max_steps=1000), QUICK, 400)  # no episode ends
+    assert given[0]["episode/count"] == 0 and "episode/return" not in given[0]
 
 
 # ---- parts

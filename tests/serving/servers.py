@@ -102,7 +102,7 @@ def observation(step: int = 0, history: int = 1, size_px: int = 32) -> Observati
     leading = (history,) if history > 1 else ()
     shape = (*leading, size_px, size_px, 3)
     ramp = np.linspace(0, 200, size_px)[:, None, None]
-    felt = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}
+    state = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}
     return {
         "images": {
             name: (np.broadcast_to(ramp, shape) + rng.integers(50)).astype(np.uint8)
@@ -110,7 +110,7 @@ def observation(step: int = 0, history: int = 1, size_px: int = 32) -> Observati
         },
         "proprioception": {
             name: rng.normal(size=(*leading, size)).astype(np.float32)
-            for name, size in felt.items()
+            for name, size in state.items()
         },
         "prompt": prompt().text,
         "step": step,

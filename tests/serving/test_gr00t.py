@@ -40,14 +40,14 @@ def test_an_episode(version: str) -> None:
                 found = policy.act(shown)
                 whole = np.linspace(-1, 1, 21, dtype=np.float32).reshape(3, 7)
                 np.testing.assert_array_equal(found, whole)
-                seen, felt = server.observations[-1], shown["proprioception"]
+                seen, proprio = server.observations[-1], shown["proprioception"]
                 for name, image in shown["images"].items():
                     np.testing.assert_array_equal(seen["video"][name], image[None, None])
                 state = seen["state"]
-                np.testing.assert_array_equal(state["joint_position"][0, 0], felt["qpos"])
+                np.testing.assert_array_equal(state["joint_position"][0, 0], proprio["qpos"])
                 rotation = state["end_effector_rotation"][0, 0]
-                np.testing.assert_array_equal(rotation, felt["ee_pose"][3:])
-                np.testing.assert_array_equal(state["holding"][0, 0], felt["holding"])
+                np.testing.assert_array_equal(rotation, proprio["ee_pose"][3:])
+                np.testing.assert_array_equal(state["holding"][0, 0], proprio["holding"])
                 language = {"annotation.human.task_description": [[shown["prompt"]]]}
                 assert seen["language"] == language
         policy.close()

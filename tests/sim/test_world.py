@@ -522,9 +522,9 @@ def test_costly_questions_are_asked_only_where_they_matter(batch, share):
         assert about.shape == number.shape == (part.num_envs,)
         return part.top(about) + number
 
-    told = world.evaluate_where(where, otherwise, ask, body, torch.arange(batch))
+    given = world.evaluate_where(where, otherwise, ask, body, torch.arange(batch))
     expected = torch.where(where, world.top(body) + torch.arange(batch), otherwise)
-    assert torch.equal(told, expected)
+    assert torch.equal(given, expected)
     assert asked == ([int(where.sum())] if where.any() else [])
     assert (otherwise == -1.0).all()
     assert any_true(where) == bool(where.any())

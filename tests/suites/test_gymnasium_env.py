@@ -193,7 +193,7 @@ def test_refused_turns_change_nothing_and_have_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "told"),
+    ("arguments", "options", "message"),
     [
         ({"split": "best"}, {}, "split"),
         ({"views": ["side"]}, {}, "view"),
@@ -204,7 +204,7 @@ def test_refused_turns_change_nothing_and_have_a_reason() -> None:
         ({}, {"episdoe": 1}, "option"),
     ],
 )
-def test_bad_input_is_refused(arguments: dict, options: dict, told: str) -> None:
-    with pytest.raises(ClevrSkillsError, match=told):
+def test_bad_input_is_refused(arguments: dict, options: dict, message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
         env = gym.make("IVispar/Geoms-v1", disable_env_checker=True, **arguments)
         env.reset(options=options or {"episdoe": 1})

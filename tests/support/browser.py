@@ -130,8 +130,8 @@ class Browser:
         code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}.get(key, 0)
         for kind in ("keyDown", "keyUp"):
             typed = {"text": text} if text and kind == "keyDown" else {}
-            told = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code, **typed}
-            self.ask("Input.dispatchKeyEvent", type=kind, **told)
+            given = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code, **typed}
+            self.ask("Input.dispatchKeyEvent", type=kind, **given)
 
     def click(self, x: float, y: float) -> None:
         """Click a point of the window."""

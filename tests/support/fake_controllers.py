@@ -31,11 +31,11 @@ class Attentive:
 
     concurrency = "batched"
     observation = ObservationOptions(cameras=("hand_camera",), size_px=32, history=2, look="flat")
-    told: ClassVar[list[PromptInput]] = []
+    given: ClassVar[list[PromptInput]] = []
     shown: ClassVar[list[Any]] = []
 
     def reset(self, prompts: Any) -> None:
-        self.told += prompts.values()
+        self.given += prompts.values()
 
     def act(self, observations: Any) -> Any:
         self.shown += observations.values()

@@ -21,10 +21,10 @@ SEES = ObservationOptions(cameras=())
 
 def towards(observation: Mapping[str, Any], generator: np.random.Generator) -> np.ndarray:
     """Moves towards the target, with an error from its proprioception: fails in some episodes."""
-    felt = observation["proprioception"]
+    state = observation["proprioception"]
     action = np.zeros(7, np.float32)
-    action[:2] = np.clip(felt["offset"] / 0.1, -0.6, 0.6) + 0.3 * generator.normal(size=2)
-    action[:2] += 0.05 * felt["noise"]
+    action[:2] = np.clip(state["offset"] / 0.1, -0.6, 0.6) + 0.3 * generator.normal(size=2)
+    action[:2] += 0.05 * state["noise"]
     return np.clip(action, -1, 1)
 
 
@@ -258,11 +258,11 @@ class Groper:
         assert bool(prompt.images) == bool(self.observation["cameras"] and "{" in prompt.text)
 
     def act(self, observation: Mapping[str, Any]) -> np.ndarray:
-        felt, images = observation["proprioception"], observation["images"]
+        state, images = observation["proprioception"], observation["images"]
         assert set(images) == set(self.observation["cameras"])
         action = self.generator.uniform(-0.3, 0.3, 7)
-        action[2] = np.clip(felt["ee_pose"][2], 0.0, 0.3)
-        action[:2] -= 0.5 * np.clip(felt["ee_velocity"][:2], -0.2, 0.2)
+        action[2] = np.clip(state["ee_pose"][2], 0.0, 0.3)
+        action[:2] -= 0.5 * np.clip(state["ee_velocity"][:2], -0.2, 0.2)
         for image in images.values():
             assert image.shape == (self.observation["size_px"] or 256,) * 2 + (3,)
             action[3] += image.mean() / 1000
@@ -291,8 +291,8 @@ class Onlooker(Wanderer):
     def act(self, observation: Mapping[str, Any]) -> np.ndarray:
         images = observation["images"]["hand_camera"]
         assert images.shape == (3, 8, 8, 3)
-        felt = {name: values[-1] for name, values in observation["proprioception"].items()}
-        action = towards({"proprioception": felt}, self.generator)
+        state = {name: values[-1] for name, values in observation["proprioception"].items()}
+        action = towards({"proprioception": state}, self.generator)
         action[2] = images.mean() / 255
         return np.stack([action] * self.chunk)
 

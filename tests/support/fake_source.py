@@ -1,6 +1,6 @@
 """A small deterministic environment and oracle with the interface of the real ones.
 
-A point moves in the plane to one target after the other. Seeds can be told to fail, crash or kill
+A point moves in the plane to one target after the other. Seeds can be made to fail, crash or kill
 their process.
 """
 

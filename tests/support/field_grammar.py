@@ -632,8 +632,8 @@ def stack(words: Words) -> Meaning | None:
         if area:
             return frozenset({("tower in area", slots, area)})
         base = field.one(zone)
-        told = "big below" if order else ""
-        return frozenset({("tower", slots, base.slot, len(slots), told)}) if base else None
+        given = "big below" if order else ""
+        return frozenset({("tower", slots, base.slot, len(slots), given)}) if base else None
 
     return leaves
 

@@ -459,13 +459,13 @@ class Grammar:
         words = re.findall(rf"\b{ADJECTIVE}\b", text)
         if words:
             pairs = re.findall(rf"<(example_\d)> is {words[0]} than <(example_\d)>", text)
-            told = {(self.bodies[a].qualifier, self.bodies[b].qualifier) for a, b in pairs}
+            given = {(self.bodies[a].qualifier, self.bodies[b].qualifier) for a, b in pairs}
             like = [[(self.bodies[x].shape, self.bodies[x].texture) for x in two] for two in pairs]
             if any(one != other for one, other in like) or any(len({*two}) < 2 for two in pairs):
                 return "not"
-            if len(told) != 1 or len({*words}) != 1 or not pairs:
+            if len(given) != 1 or len({*words}) != 1 or not pairs:
                 return "not"
-            qualifier = told.pop()[0]
+            qualifier = given.pop()[0]
             text = re.sub(r"<example_\d> is \w+ than <example_\d>", "", text)
             meant = [b.key for b in self.here if b.qualifier == qualifier]
             text = re.sub(rf"{words[0]} <thing>", f"<{meant[0]}>", text)
@@ -577,7 +577,7 @@ class Grammar:
         acts = found.acts | ({"swap"} if "swap" in found.marks else set())
         acts |= {"balance"} if "scale" in found.marks else set()
         said = Said(acts, found.marks, found.steps, found.numbers)
-        told = [(a, rel, b) for rel, a, places in found.related for b in places]
+        given = [(a, rel, b) for rel, a, places in found.related for b in places]
         keys = list(dict.fromkeys(found.named))
         area_of = {b.texture: f"<{b.key}>" for b in self.here if b.noun == "area"}
         movable = [b for b in self.here if b.key.startswith("object")]
@@ -589,8 +589,8 @@ class Grammar:
             said.leaves = [("balance", tuple(f"<{b.key}>" for b in all_of))]
             return said if "scale" in found.marks or "balance" in acts else None
         if "neighbor" in acts or "next" in found.marks:
-            first = [a for a, *_ in told] or keys
-            places = found.places or [b for *_, b in told]
+            first = [a for a, *_ in given] or keys
+            places = found.places or [b for *_, b in given]
             if len({*first}) != 1 or len({*places}) != 1 or len(found.sides) != 1:
                 return None
             then = self._beside(first[0], *found.sides)
@@ -598,24 +598,24 @@ class Grammar:
         elif "visit" in acts:
             said.leaves = self._visits(found)
         elif "stack" in acts or found.marks & {"up", "down", "low"} or "alike" in found.marks:
-            said.leaves = self._stacked(found, told, keys, movable)
-        elif len(keys) > 1 and not told and not acts - {"restore"}:
+            said.leaves = self._stacked(found, given, keys, movable)
+        elif len(keys) > 1 and not given and not acts - {"restore"}:
             said.leaves = [("in", keys[0], key) for key in keys[1:]]
         elif "swap" in acts:
-            both = {*keys, *found.places, *(x for a, _, b in told for x in (a, b))}
+            both = {*keys, *found.places, *(x for a, _, b in given for x in (a, b))}
             said.leaves = [("swap", frozenset(both), *found.turns)]
         elif found.turns:
             alike = [b.texture for b in movable if b.texture]
             twins = {t for t in alike if alike.count(t) > 1}
             of = keys or [f"<{b.key}>" for b in movable if b.texture in (found.textures or twins)]
             said.leaves = [("rotate", key, *found.turns) for key in of]
-        elif "alike" in acts and not told:
+        elif "alike" in acts and not given:
             said.leaves = [("in", f"<{b.key}>", area_of.get(b.texture, "")) for b in movable]
-        elif acts & {"throw", "hit"} and not told:
+        elif acts & {"throw", "hit"} and not given:
             said.leaves = self._thrown(found)
         else:
-            said.leaves = [(rel, a, b) for a, rel, b in told] or [("one", key) for key in keys]
-            if told and {*keys, *found.places} - {x for a, _, b in told for x in (a, b)}:
+            said.leaves = [(rel, a, b) for a, rel, b in given] or [("one", key) for key in keys]
+            if given and {*keys, *found.places} - {x for a, _, b in given for x in (a, b)}:
                 return None
         return said if said.leaves else None
 
@@ -642,24 +642,24 @@ class Grammar:
     def _stacked(
         self,
         found: Reading,
-        told: Sequence[tuple[str, str, str]],
+        given: Sequence[tuple[str, str, str]],
         keys: Sequence[str],
         movable: Sequence[Body],
     ) -> list[tuple[object, ...]]:
         """Return what rests on what, from below."""
         if "down" in found.marks and "up" in found.marks:
             return []
-        if not told and not keys and found.ends:
+        if not given and not keys and found.ends:
             return []
-        if not told and not keys:
+        if not given and not keys:
             groups: dict[str | None, list[str]] = {}
             for body in movable:
                 groups.setdefault(body.texture, []).append(f"<{body.key}>")
             return [("same stack", *keys) for keys in groups.values()]
         order = list(keys)
-        if told:
-            tower = [told[0][2], *(a for a, *_ in told)]
-            if any(rel != "on" for _, rel, _ in told) or [b for *_, b in told] != tower[:-1]:
+        if given:
+            tower = [given[0][2], *(a for a, *_ in given)]
+            if any(rel != "on" for _, rel, _ in given) or [b for *_, b in given] != tower[:-1]:
                 return []
             order = tower
         elif "down" in found.marks:

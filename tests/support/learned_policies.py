@@ -101,7 +101,7 @@ def observation(policy: LearnedPolicy, seed: int, step: int = 0) -> dict[str, An
     shown = policy.observation
     lead = () if shown.history == 1 else (shown.history,)
     size = shown.size_px or 256
-    felt = {
+    state = {
         name: rng.normal(size=(*lead, count)).astype(np.float32)
         for name, count in policy.spec.state_parts.items()
     }
@@ -109,7 +109,7 @@ def observation(policy: LearnedPolicy, seed: int, step: int = 0) -> dict[str, An
         camera: rng.integers(0, 256, (*lead, size, size, 3), dtype=np.uint8)
         for camera in shown.cameras
     }
-    return {"images": images, "proprioception": felt, "prompt": "", "step": step}
+    return {"images": images, "proprioception": state, "prompt": "", "step": step}
 
 
 def prompt(seed: int = 0, words: int = 3) -> PromptInput:

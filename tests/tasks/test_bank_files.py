@@ -39,7 +39,7 @@ def test_a_bank_inherits_missing_entries(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("[push.seen]", "[push.seen", "pushes.toml is not valid TOML: Expected ']'"),
         ('paper = "Push {thing:words}."', "", "pushes.toml: push.paper is missing"),
@@ -53,10 +53,10 @@ def test_a_bank_inherits_missing_entries(tmp_path):
         ("{thing}.", "{thing.", "pushes.toml: push.seen.terse: "),
     ],
 )
-def test_faults_in_a_file_are_named(tmp_path, old, new, told):
+def test_faults_in_a_file_are_named(tmp_path, old, new, message):
     assert PUSH.count(old) >= 1
     (tmp_path / "pushes.toml").write_text(PUSH.replace(old, new))
-    with pytest.raises(ClevrSkillsError, match=told) as error:
+    with pytest.raises(ClevrSkillsError, match=message) as error:
         read_banks(tmp_path)
     assert "\n" not in str(error.value)
 

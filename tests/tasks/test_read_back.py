@@ -142,20 +142,20 @@ class Goal:
             return False
         if said.steps or "Traced" in self.kinds:
             return said.steps in self.steps or not said.steps and "Traced" in self.kinds
-        told, meant = list(said.leaves), list(self.leaves)
+        given, meant = list(said.leaves), list(self.leaves)
         if not self.ordered:
-            told.sort(key=lambda leaf: str(leaf[1:]))
+            given.sort(key=lambda leaf: str(leaf[1:]))
             meant.sort(key=lambda leaf: str(leaf[1:]))
-        return len(told) == len(meant) and all(map(_same, told, meant))
+        return len(given) == len(meant) and all(map(_same, given, meant))
 
 
-def _same(told, meant) -> bool:
+def _same(given, meant) -> bool:
     if meant[0] == "balance":
-        return {*told[1]} == {*meant[1]}
+        return {*given[1]} == {*meant[1]}
     return (
-        told[0] in meant[0]
-        and (*told[1:],) == (*meant[1:],)
-        or (meant[0] == told[0] == "same stack" and {*told} == {*meant})
+        given[0] in meant[0]
+        and (*given[1:],) == (*meant[1:],)
+        or (meant[0] == given[0] == "same stack" and {*given} == {*meant})
     )
 
 

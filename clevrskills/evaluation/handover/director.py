@@ -64,7 +64,7 @@ class SubgoalSchedule:
             alone = single_skill_task(self._suite, leaf)
             data |= {"leaf": leaf, "alone": alone, "began": self._began}
         elif self._part.kind == PLAN:
-            data["told"] = self._prompts
+            data["prompts"] = self._prompts
         return data
 
     def begin(self, env: Env, actuator: Actuator) -> PolicyStart:

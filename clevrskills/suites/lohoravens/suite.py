@@ -26,11 +26,11 @@ FROZEN, FROZEN_VAL = 100, 50
 _IN_WORDS = {"interface": "pick_place_text"}
 _FEEDBACK: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "explicit": (
-        "in words, told what is where and whether the last instruction was done",
+        "in words, with a caption of the scene and success of the last instruction",
         {**_IN_WORDS, "view": ("caption_change",), "feedback": "simple"},
     ),
     "implicit": (
-        "in words, shown an image from above after each turn, told nothing",
+        "in words, with an image from above after each turn, without other feedback",
         {**_IN_WORDS, "view": ("top",), "feedback": "none"},
     ),
 }
@@ -126,7 +126,7 @@ class LoHoRavensSuite(TabletopSuite):
         """
         usual = {"split": ("train", "test"), "feedback": "none"}
         known = {
-            DEFAULT_PRESET: Preset("both splits, told nothing of turns", usual),
+            DEFAULT_PRESET: Preset("both splits, without feedback on turns", usual),
             "language_seen": Preset("sentences of training, in turn", {"wording": "seen"}),
             "language_unseen": Preset("sentences that are held out", {"wording": "held_out"}),
         }

@@ -44,7 +44,7 @@ def test_windows_equal_those_of_the_reader(demos: Path, config: PolicyConfig) ->
             np.asarray(episode.proprioception(name), np.float32).reshape(len(episode) + 1, -1)
             for name in ("qpos", "ee_pose", "vacuum_on", "holding")
         ]
-        felt, last = np.concatenate(parts, 1), len(episode) - 1
+        proprio, last = np.concatenate(parts, 1), len(episode) - 1
         for start in range(0, len(episode), stride):
             first = start if every else start - config.steps + 1
             window = windows[[index]]
@@ -54,7 +54,9 @@ def test_windows_equal_those_of_the_reader(demos: Path, config: PolicyConfig) ->
             for camera, video in videos.items():
                 shown = window.observations.images[camera][0].permute(0, 2, 3, 1)
                 np.testing.assert_array_equal(shown, video[steps.clip(0, last)])
-            np.testing.assert_array_equal(window.observations.state[0], felt[steps.clip(0, last)])
+            np.testing.assert_array_equal(
+                window.observations.state[0], proprio[steps.clip(0, last)]
+            )
             for k, step in enumerate(steps):
                 ahead = np.arange(step, step + config.horizon)
                 np.testing.assert_array_equal(

@@ -140,9 +140,9 @@ def test_inputs_of_a_policy(spy: Spy) -> None:
     assert images.shape == (1, 3, 3, 32, 32)
     means = shown["images"]["hand_camera"].reshape(3, 32, 2, 32, 2, 3).mean((2, 4)) / 255
     assert np.abs(images[0].permute(0, 2, 3, 1).numpy() - means).mean() < 0.1
-    felt = np.concatenate([shown["proprioception"][n] for n in spy.spec.state_parts], -1)
+    proprio = np.concatenate([shown["proprioception"][n] for n in spy.spec.state_parts], -1)
     std = np.maximum(spy.spec.statistics["state"]["std"], LEAST_STD)
-    expected = (felt - spy.spec.statistics["state"]["mean"]) / std
+    expected = (proprio - spy.spec.statistics["state"]["mean"]) / std
     np.testing.assert_allclose(spy.seen.state[0], expected, rtol=1e-4, atol=1e-5)
     # a normalized zero is the mean action
     mean = np.clip(spy.spec.statistics["action"]["mean"], -1, 1)

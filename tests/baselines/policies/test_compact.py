@@ -140,11 +140,11 @@ def test_rotations_are_made_orthonormal() -> None:
 def test_a_crop_network_places_bodies_on_the_ray_of_their_pixel() -> None:
     network = CropNetwork()
     nn.init.zeros_(network.tell[-1].weight)
-    told = torch.tensor([0.5, -1.0, 2.0, 0.0, 0.0, 0.0])
-    network.tell[-1].bias.data.copy_(told)
+    given = torch.tensor([0.5, -1.0, 2.0, 0.0, 0.0, 0.0])
+    network.tell[-1].bias.data.copy_(given)
     middle = torch.tensor([[100.0, 120.0]])
     said = network(torch.rand(1, 3, 64, 64), middle, CAMERA)
-    body = CAMERA.points(middle + STRIDE_PX * told[:2], NEARNESS_UNIT * told[2:3])
+    body = CAMERA.points(middle + STRIDE_PX * given[:2], NEARNESS_UNIT * given[2:3])
     torch.testing.assert_close(said[:, 0], body)
     torch.testing.assert_close(said[:, 1], CAMERA.points(middle, torch.zeros(1)))
 

@@ -455,10 +455,10 @@ def octo_noise(
     readout = layer_norm(x, layers["encoder_norm"])[-1]
     head = tree["heads_action"]["diffusion_model"]
     angle = 2 * pi * head["time_preprocess"]["kernel"] @ np.array([time])
-    told = dense(np.concatenate([np.cos(angle), np.sin(angle)]), head["cond_encoder"]["Dense_0"])
-    told = dense(swish(told), head["cond_encoder"]["Dense_1"])
+    given = dense(np.concatenate([np.cos(angle), np.sin(angle)]), head["cond_encoder"]["Dense_0"])
+    given = dense(swish(given), head["cond_encoder"]["Dense_1"])
     network = head["reverse_network"]
-    y = dense(np.concatenate([told, readout, noisy]), network["Dense_0"])
+    y = dense(np.concatenate([given, readout, noisy]), network["Dense_0"])
     block = network["MLPResNetBlock_0"]
     y = y + dense(
         swish(dense(layer_norm(y, block["LayerNorm_0"]), block["Dense_0"])), block["Dense_1"]

@@ -50,7 +50,7 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
     return read_tensors(find(out) / WEIGHTS_FILE)
 
 
-def told(out: Path) -> dict[int, dict[str, float]]:
+def logged(out: Path) -> dict[int, dict[str, float]]:
     """The log but for how long it took."""
     return {
         step: {name: value for name, value in line.items() if name != "seconds"}
@@ -122,7 +122,7 @@ def test_it_continues_as_if_undisturbed(
     monkeypatch.undo()
     torch.rand(3)  # what else the process drew must not matter
     assert train(args) == 0
-    assert told(args.out) == told(undisturbed)
+    assert logged(args.out) == logged(undisturbed)
     assert same(weights(args.out), weights(undisturbed))
 
 
@@ -361,7 +361,7 @@ def test_killed(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert subprocess.run(line, check=False).returncode == 0
-    assert told(given.out) == told(undisturbed)
+    assert logged(given.out) == logged(undisturbed)
     assert same(weights(given.out), weights(undisturbed))
     assert json.loads((given.out / "training.json").read_text())["steps"] == 9
 

@@ -397,10 +397,10 @@ def test_similar_children_are_batched_with_separate_outcomes():
     goal.children[1].realize(world)
     outcome = goal.evaluate(world, goal.initial_state(world))
     assert outcome.children[0].holds.tolist() == [True, False, True, True]
-    for i, (part, told) in enumerate(zip(goal.children, outcome.children, strict=True)):
+    for i, (part, given) in enumerate(zip(goal.children, outcome.children, strict=True)):
         alone, used = part.evaluate(world, part.initial_state(world)), goal.active[:, i]
         for name in ("holds", "reward", "progress"):
-            assert torch.equal(getattr(told, name), getattr(alone, name) * used), (i, name)
+            assert torch.equal(getattr(given, name), getattr(alone, name) * used), (i, name)
         for key, value in alone.state.items():
             if used.any():
                 assert torch.equal(outcome.state[f"{i}/{key}"], value), (i, key)

@@ -43,13 +43,13 @@ def test_each_turn_is_a_conversation_with_its_images(boards: Path, tmp_path: Pat
     for row in rows:
         name, _, turn = row["id"].rpartition("/")
         episode = dataset.episode(name)
-        roles = [told["role"] for told in row["messages"]]
+        roles = [given["role"] for given in row["messages"]]
         assert roles[:2] == ["system", "user"] and roles[-1] == "assistant"
-        asked = [told["content"] for told in row["messages"]]
+        asked = [given["content"] for given in row["messages"]]
         assert prompter.parse(asked[-1]).action == episode.turns["action"][int(turn)]
-        (told,) = (line for line in asked[0].splitlines() if line.startswith("Shapes: "))
+        (given,) = (line for line in asked[0].splitlines() if line.startswith("Shapes: "))
         shape = episode.turns["action"][int(turn)].split()[2]
-        assert shape in told.removeprefix("Shapes: ").split(", ")  # as they are drawn
+        assert shape in given.removeprefix("Shapes: ").split(", ")  # as they are drawn
         assert sum(text.count("<image>") for text in asked) == len(row["images"])
         current = np.asarray(Image.open(out / row["images"][-1]))
         assert np.array_equal(current, episode.views(int(turn))["schematic"])

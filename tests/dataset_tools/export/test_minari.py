@@ -115,10 +115,10 @@ def test_minari_reads_them_and_recovers_the_environment(exported: Path, tmp_path
     kinds = ("oracle-test", "oracle", "random-test", "random")
     assert sorted(report) == sorted(f"clevrskills/pick/{kind}-v0" for kind in kinds)
     with np.load(tmp_path / "seen.npz") as seen:
-        for name, told in report.items():
-            (source,) = told["episodes"]
-            assert told["algorithm"] == name.rpartition("/")[2].partition("-")[0]
-            assert told["scores"] == [0.0, 1.0]
+        for name, given in report.items():
+            (source,) = given["episodes"]
+            assert given["algorithm"] == name.rpartition("/")[2].partition("-")[0]
+            assert given["scores"] == [0.0, 1.0]
             for one, other in (("observations", "environment"), ("rewards", "earned")):
                 written, found = (seen[f"{name}:{source}:{key}"] for key in (one, other))
                 assert np.array_equal(written, found)

@@ -112,6 +112,6 @@ def test_an_estimate_writes_nothing(both_splits: Path, whole: dict, tmp_path: Pa
         command = ["export", str(both_splits), "--to", to, "--out", str(out), "--dry-run"]
         assert main(command) == 0 and not out.exists()
         files, size = len(content(whole[to])), sum(map(len, content(whole[to]).values()))
-        told = capsys.readouterr().out
-        assert told.startswith(f"{out}: would be about 8 episodes as {to}, {files} files, ")
-        assert float(told.split()[-2]) == pytest.approx(size / 1e6, rel=0.5)
+        printed = capsys.readouterr().out
+        assert printed.startswith(f"{out}: would be about 8 episodes as {to}, {files} files, ")
+        assert float(printed.split()[-2]) == pytest.approx(size / 1e6, rel=0.5)

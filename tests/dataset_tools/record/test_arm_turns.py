@@ -27,10 +27,10 @@ COMMAND = ["generate", "pick", "--suite", "clevrskills", "--split", "test", "--n
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A frozen episode, demonstrated in words that skills carry out."""
     out: Path = tmp_path_factory.mktemp("turns") / "spoken"
-    told = ["--interface", "skills", "--view", "state", "--frozen", "--seed", "3"]
+    given = ["--interface", "skills", "--view", "state", "--frozen", "--seed", "3"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
-        assert main([*COMMAND, *told, "--episodes", "1", "--out", str(out)]) == 0
+        assert main([*COMMAND, *given, "--episodes", "1", "--out", str(out)]) == 0
     return out
 
 

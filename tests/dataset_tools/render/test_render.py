@@ -44,14 +44,14 @@ def assert_equal(root: Path, other: Path) -> None:
     assert files(root) == files(other) and files(root)
     for name in files(root):
         assert filecmp.cmp(root / name, other / name, shallow=False), name
-    told = [
+    given = [
         {
             (line.id, line.slot, line.number, line.kind, line.steps, tuple(sorted(line.files)))
             for line in read_manifest(path)
         }
         for path in (root, other)
     ]
-    assert told[0] == told[1]
+    assert given[0] == given[1]
 
 
 def test_the_same_as_filming_at_once(demos: Path, filmed: Path) -> None:

@@ -49,13 +49,13 @@ def test_a_folder_lists_episodes_and_leads_from_one_to_the_next(
         assert tab.run("return document.querySelector('h2').innerText;") == first.id
         tab.follow("a[rel=next]")
         assert tab.run("return document.querySelector('h2').innerText;") == second.id
-        turns, told, images = tab.run(
+        turns, given, images = tab.run(
             "const boxes = [...document.querySelectorAll('.turn')];"
             "return [boxes.length, boxes.map((box) => box.innerText),"
             "  [...document.images].every((image) => image.naturalWidth > 100)];"
         )
         assert turns == len(second.turns) + 1 and images
-        for row, text in zip(second.turns.to_dict("records"), told, strict=False):
+        for row, text in zip(second.turns.to_dict("records"), given, strict=False):
             assert row["action"] in text and row["code"] in text
             assert second.views(int(row["turn"]))["text"].splitlines()[0] in text
         goals = tab.run("return [...document.querySelectorAll('.goals')].map((g) => g.innerText);")

@@ -139,9 +139,9 @@ def test_watching_ends_with_the_episode() -> None:
     env.reset(seed=0)
     watcher = TabletopWatcher(base(env))
     SCRIPTS["dropped"].run(env, watcher)
-    told = Counter(event.kind for event in watcher.events)
+    given = Counter(event.kind for event in watcher.events)
     env.reset(seed=1)
     SCRIPTS["dropped"].run(env, TabletopWatcher(base(env)))
-    assert Counter(event.kind for event in watcher.events) == told
-    assert set(told) <= set(KINDS)
+    assert Counter(event.kind for event in watcher.events) == given
+    assert set(given) <= set(KINDS)
     env.close()

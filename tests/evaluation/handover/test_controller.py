@@ -70,13 +70,13 @@ def test_the_oracle_executes_commands_and_a_still_policy_does_not() -> None:
 @pytest.mark.render
 def test_the_controller_gets_each_command_as_prompt_and_its_own_images() -> None:
     planner = ObservationOptions(cameras=("base_camera",), size_px=64, proprioception=False)
-    Attentive.told.clear(), Attentive.shown.clear()
+    Attentive.given.clear(), Attentive.shown.clear()
     rollout = started(f"{HERE}:Attentive", options=planner)
     assert rollout.observation["images"]["base_camera"].shape == (64, 64, 3)
     before = rollout.observation["images"]["base_camera"]
     for key in ("object_0", "object_1"):
         rollout.go_on(f"pick up {key}")
-    one, other = Attentive.told
+    one, other = Attentive.given
     assert one.text == "Pick up {obj:object_0}." and [*one.images] == ["{obj:object_0}"]
     assert other.text == "Pick up {obj:object_1}." and one.seed != other.seed
     assert [o["images"]["hand_camera"].shape for o in Attentive.shown] == [(2, 32, 32, 3)] * 4
@@ -110,9 +110,9 @@ def test_a_run_records_it_and_is_the_same_in_batches(
         assert result["codes"] == {"FAILED": 4} and result["steps"] == 12
         assert result["controller"] == f"{HERE}:Restless"
         assert 0.5 < result["clipped"] <= 1.0 and result["greatest"]["x"] > 1.0
-    told = read_run(tmp_path / "one")
-    assert (told.controller, told.track) == (f"{HERE}:Restless", "made up")
-    assert told.label == f"chat:fixed:action: touch object_0 + {HERE}:Restless"
+    printed = read_run(tmp_path / "one")
+    assert (printed.controller, printed.track) == (f"{HERE}:Restless", "made up")
+    assert printed.label == f"chat:fixed:action: touch object_0 + {HERE}:Restless"
     run(tmp_path / "along", split=("train",), axis=("clutter:3",), episodes=1)
     for name in ("one", "along"):
         assert reverify(ReverifyArgs(tmp_path / name)) == 0
@@ -131,7 +131,7 @@ def test_joined_tracks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ({"preset": None}, "commands of --interface skills; delta has none"),
         (
@@ -144,7 +144,7 @@ def test_joined_tracks() -> None:
         ({"controller": "checkpoint:nowhere", "dry_run": True}, "there is no folder"),
     ],
 )
-def test_bad_input(more: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match=re.escape(told)):
+def test_bad_input(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match=re.escape(message)):
         run(tmp_path / "run", **more)
     assert not (tmp_path / "run" / "run.json").exists()

@@ -86,7 +86,7 @@ def test_a_later_leaf_is_prompted_at_once_and_an_earlier_one_after_a_delay(
     assert one.new_prompt() == "c"
     env.outcome = None
     assert one.new_prompt() is None
-    assert one.record == {"part": "plan", "leaves": 3, "told": 4}
+    assert one.record == {"part": "plan", "leaves": 3, "prompts": 4}
 
 
 def test_the_policy_begins_where_the_oracle_would_begin_its_leaf(leaves: list[FakeLeaf]) -> None:

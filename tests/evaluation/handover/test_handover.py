@@ -68,7 +68,7 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ({"seed": 3, "episodes": 1}, "--handover and --seed exclude each other"),
         ({"stop": "limit"}, "--handover and --stop exclude each other"),
@@ -76,9 +76,9 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
         ({"interface": "skills", "policy": "zero"}, "--handover needs numeric actions"),
     ],
 )
-def test_bad_input_of_handover(more: dict, told: str, tmp_path: Path) -> None:
+def test_bad_input_of_handover(more: dict, message: str, tmp_path: Path) -> None:
     args = {"policy": "zero", "tasks": ("stack",), "handover": "plan", "out": tmp_path, **more}
-    with pytest.raises(ClevrSkillsError, match=re.escape(told)):
+    with pytest.raises(ClevrSkillsError, match=re.escape(message)):
         evaluate(EvaluateArgs(**args))
 
 
@@ -88,7 +88,7 @@ def made(
     """A task of three leaves with outcomes that are drawn."""
     results = []
     for index in range(EPISODES):
-        parts = {f"leaf{k}_{told}": leaf(k) for k in range(LEAVES) for told in ("own", "prompt")}
+        parts = {f"leaf{k}_{given}": leaf(k) for k in range(LEAVES) for given in ("own", "prompt")}
         for name, success in {**parts, "plan": plan(), "whole": whole()}.items():
             about = {"part": name, "leaves": LEAVES}
             if name.startswith("leaf"):
@@ -248,7 +248,7 @@ def test_policies_of_known_skill(tmp_path: Path) -> None:
         results = list(read_results(root))
         assert {r.cause for r in results} == causes
         assert {r.handover["part"] for r in results} == {
-            *(f"leaf{k}_{told}" for k in range(2) for told in ("own", "prompt")),
+            *(f"leaf{k}_{given}" for k in range(2) for given in ("own", "prompt")),
             *("plan", "whole"),
         }
         late = next(r for r in results if r.id == "stack_train_000_leaf1_own")
@@ -262,7 +262,7 @@ def test_policies_of_known_skill(tmp_path: Path) -> None:
     assert evaluate(starter) == 0
     solved = {r.id for r in read_results(starter.out) if r.success_once}
     assert {id for id in solved if id.startswith("stack")} == {
-        f"stack_train_000_leaf0_{told}" for told in ("own", "prompt")
+        f"stack_train_000_leaf0_{given}" for given in ("own", "prompt")
     }
     assert evaluate(args) == 0  # nothing is left to do
     assert [json.loads(r.to_json()) for r in results] == [

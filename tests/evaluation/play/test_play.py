@@ -18,14 +18,14 @@ PUZZLE = Puzzle.from_json(SUITE.frozen("geoms", "base")[17].start["puzzle"])
 SOLUTION = [f"move {PUZZLE.name_of[piece]} {DIRECTIONS[way]}" for piece, way in PUZZLE.optimal]
 
 
-def told(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict:
+def played(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict:
     assert main(["play", "geoms", "--index", "17", "--json", *arguments]) == 0
     data: dict = json.loads(capsys.readouterr().out)
     return data
 
 
 def test_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
-    data = told("--commands", "; ".join(SOLUTION), capsys=capsys)
+    data = played("--commands", "; ".join(SOLUTION), capsys=capsys)
     assert (data["episode"], data["limit"]) == ("geoms_base_017", 20)
     assert data["content_hash"] == SUITE.frozen("geoms", "base")[17].content_hash
     assert (data["success"], data["cause"], data["goal_fraction"]) == (True, "success", 1.0)
@@ -44,13 +44,13 @@ def test_the_browser_shows_the_first_image_too() -> None:
 
 def test_refused_turns_leave_the_state(capsys: pytest.CaptureFixture[str]) -> None:
     commands = f"go; ; move orange cube up; {SOLUTION[0]}"
-    data = told("--commands", commands, capsys=capsys)
+    data = played("--commands", commands, capsys=capsys)
     codes = [turn["code"] for turn in data["turns"]]
     assert codes == ["UNPARSABLE", "UNKNOWN_WORD", "MOVED"]  # an empty command is none
     hashes = [turn["state_hash"] for turn in data["turns"]]
     assert hashes[0] == hashes[1] != hashes[2]
     assert "orange" in data["turns"][1]["message"]
-    unsaid = told("--commands", commands, "--feedback", "none", capsys=capsys)["turns"]
+    unsaid = played("--commands", commands, "--feedback", "none", capsys=capsys)["turns"]
     assert {(turn["ok"], turn["code"], turn["message"]) for turn in unsaid} == {(True, "", "")}
     assert (data["success"], data["cause"]) == (False, "quit")
 
@@ -62,9 +62,9 @@ def test_a_file_or_the_standard_input(
 
     file = tmp_path / "commands.txt"
     file.write_text("\n".join([*SOLUTION, ""]))
-    first = told("--commands", str(file), capsys=capsys)
+    first = played("--commands", str(file), capsys=capsys)
     monkeypatch.setattr("sys.stdin", io.StringIO(file.read_text()))
-    assert told("--commands", "-", capsys=capsys) == first
+    assert played("--commands", "-", capsys=capsys) == first
     assert first["success"]
 
 
@@ -117,7 +117,7 @@ def test_recorded_for_reports(tmp_path: Path) -> None:
 
 
 def test_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    data = told("--interface", "index", "--commands", "0; 1 x2", capsys=capsys)
+    data = played("--interface", "index", "--commands", "0; 1 x2", capsys=capsys)
     assert len(data["turns"]) == 3
     for words in ("left", "1.5 2", "-1"):
         with pytest.raises(ClevrSkillsError, match="action"):

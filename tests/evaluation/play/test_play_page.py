@@ -31,9 +31,9 @@ SOLUTION = [f"move {PUZZLE.name_of[piece]} {DIRECTIONS[way]}" for piece, way in 
 def ask(url: str, path: str, body: str | None = None, **headers: str) -> tuple[int, bytes]:
     """Status and body of an answer; with a body it is a POST of JSON data."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
-    told = {"Content-Type": "application/json"} if body is not None else {}
+    given = {"Content-Type": "application/json"} if body is not None else {}
     method = "GET" if body is None else "POST"
-    connection.request(method, path, body, {**told, **headers})
+    connection.request(method, path, body, {**given, **headers})
     answer = connection.getresponse()
     return answer.status, answer.read()
 
@@ -111,9 +111,9 @@ def test_a_board_is_played_in_a_browser(
         wait = "const until = async (test) => { for (let k = 0; !test(); k++) {"
         wait += " if (k > 3000) throw new Error('waited in vain for ' + test);"
         wait += " await new Promise((done) => setTimeout(done, 10)); } };"
-        told = []
+        given = []
         for number, text in enumerate(["jump", *SOLUTION], start=1):
-            told.append(
+            given.append(
                 tab.run(
                     wait + "await until(() => $('views').children.length === 3);"
                     f"$('command').value = {json.dumps(text)}; $('form').requestSubmit();"
@@ -123,11 +123,13 @@ def test_a_board_is_played_in_a_browser(
                     "  [...document.images].every((i) => i.naturalWidth > 100)];"
                 )
             )
-        assert "jump" in told[0][0] and "UNPARSABLE" in told[0][0] and told[0][1] == "progress 0 %"
-        assert {(goals, drawn) for *_, goals, drawn in told} == {
+        assert (
+            "jump" in given[0][0] and "UNPARSABLE" in given[0][0] and given[0][1] == "progress 0 %"
+        )
+        assert {(goals, drawn) for *_, goals, drawn in given} == {
             ("Hidden while it is recorded.", True)
         }
-        assert [end for _, _, end, _, _ in told] == [""] * len(SOLUTION) + ["Solved."]
+        assert [end for _, _, end, _, _ in given] == [""] * len(SOLUTION) + ["Solved."]
         tab.run(wait + "$('quit').click(); await until(() => $('quit').disabled);")
         assert tab.errors == []
     thread.join(30)

@@ -52,5 +52,5 @@ def test_results_without_curves_have_no_table_of_them(tmp_path: Path) -> None:
     (run,) = open_evaluations([write_run(tmp_path / "run", episodes, "run")])
     assert drawings([run]) == [] == curve_tables([run])
     assert "curves" not in episodes[0].to_json()
-    told = replace(episodes[0], curves={"regret": [0.0, 1.0]})
-    assert EpisodeResult.from_json(told.to_json()) == told
+    given = replace(episodes[0], curves={"regret": [0.0, 1.0]})
+    assert EpisodeResult.from_json(given.to_json()) == given

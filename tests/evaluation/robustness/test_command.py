@@ -33,8 +33,8 @@ def test_axes_a_policy_cannot_act_along_are_skipped_with_a_message(tmp_path, cap
         *("--out", str(tmp_path / "robust"), "--json"),
     ]
     assert main(arguments) == 1
-    told = capfd.readouterr()
-    assert "embodiment 1 is skipped: " in told.err and "6 numbers of qpos, not 7" in told.err
-    (drop,) = json.loads(told.out)["axes"]
+    printed = capfd.readouterr()
+    assert "embodiment 1 is skipped: " in printed.err and "6 numbers of qpos, not 7" in printed.err
+    (drop,) = json.loads(printed.out)["axes"]
     assert drop["axes"] == "robot_start 3" and drop["pairs"] == 1
     assert (tmp_path / "robust" / "report" / "report.html").exists()

@@ -192,7 +192,7 @@ def test_verdicts_of_another_revision_are_screened_again(revision, tmp_path, mon
 @pytest.mark.slow
 def test_the_package_ships_current_verdicts():
     """Places in key-steps are rounded otherwise on other kinds of CPU: of ten in 3,392 was that
-    told.
+    stated.
     """
     drawn, others = 0, []
     for name, of_axis in json.loads(data_file(SUITE, shipped.FILE).read_text()).items():

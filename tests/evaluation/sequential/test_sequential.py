@@ -106,7 +106,7 @@ def test_a_run_stops_when_enough_is_known(
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ({"until_width": 0.0}, "allowed: above 0"),
         ({"until_width": 1.0}, "allowed: above 0"),
@@ -116,8 +116,8 @@ def test_a_run_stops_when_enough_is_known(
         ({"video": ("1",)}, "--video exclude"),
     ],
 )
-def test_bad_input_is_refused(tmp_path: Path, more: dict, told: str) -> None:
-    with pytest.raises(ClevrSkillsError, match=told):
+def test_bad_input_is_refused(tmp_path: Path, more: dict, message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
         evaluate(args_for(tmp_path / "run", **{"until_width": 0.2, **more}), FakeSuite())
     assert not (tmp_path / "run").exists()
 

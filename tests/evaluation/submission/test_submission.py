@@ -262,11 +262,11 @@ CHANGES = {
 def test_changed_files_are_refused(
     name: str, packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change, sign, told = CHANGES[name]
+    change, sign, printed = CHANGES[name]
     file = changed(packed, tmp_path / "changed.json", change, sign)
     assert main(["submission", "verify", str(file)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert told in line
+    assert printed in line
 
 
 def test_verification_repeats_the_observation_options(packed: Path, tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def line(index: int, success: bool = True, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("about", "told"),
+    ("about", "message"),
     [
         ({"seed": 3}, "were sampled"),
         ({"axes": {"camera": 3}}, "perturbed"),
@@ -345,8 +345,8 @@ def line(index: int, success: bool = True, **more: Any) -> Any:
         ({"results": [line(0, starts=4)]}, "3 second starts"),
     ],
 )
-def test_runs_that_cannot_be_handed_in(about: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match=told):
+def test_runs_that_cannot_be_handed_in(about: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
         pack(own_run(tmp_path / "run", **about), "a", "", "", "")
 
 
@@ -476,7 +476,7 @@ def test_code_and_secrets_are_named_by_the_verifier(packed: Path, tmp_path: Path
 
 def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.json").write_text("no JSON")
-    for command, told in (
+    for command, printed in (
         (["verify", str(tmp_path / "missing.json")], "there is no file"),
         (["verify", str(tmp_path / "text.json")], "is no submission"),
         (["verify", str(packed), "--name", "x"], "--name is not for verify"),
@@ -485,7 +485,7 @@ def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["pack", str(tmp_path)], "no run"),
     ):
         assert main(["submission", *command]) == 2
-        assert told in capsys.readouterr().err
+        assert printed in capsys.readouterr().err
 
 
 def test_the_leaderboard_is_made_of_files_that_verify(

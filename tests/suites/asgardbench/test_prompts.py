@@ -56,34 +56,34 @@ def written(messages):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_prompts_equal_the_golden_files(preset):
-    told = (GOLDEN / f"{preset}.txt").read_text(encoding="utf-8")
-    assert written(requests(preset)[-1]) == told, (
+    given = (GOLDEN / f"{preset}.txt").read_text(encoding="utf-8")
+    assert written(requests(preset)[-1]) == given, (
         "run python -m tests.suites.asgardbench.test_prompts"
     )
 
 
 def test_presets_differ():
-    told = {written(requests(preset)[-1]) + str(PRESETS[preset].options) for preset in PRESETS}
-    assert len(PRESETS) == len(told) == 13
+    given = {written(requests(preset)[-1]) + str(PRESETS[preset].options) for preset in PRESETS}
+    assert len(PRESETS) == len(given) == 13
 
 
 @pytest.mark.parametrize("preset", [p for p in PRESETS if "text" in p])
 def test_prompts_without_images_do_not_mention_images(preset):
-    told = written(requests(preset)[-1]).lower()
-    assert not re.search(r"\bimages?\b|\bcamera\b|\bpictures?\b", told)
+    given = written(requests(preset)[-1]).lower()
+    assert not re.search(r"\bimages?\b|\bcamera\b|\bpictures?\b", given)
 
 
 def test_prompts_without_images_have_the_rules_of_the_baseline_and_no_hints():
     def rules(preset):
-        told = written(requests(preset)[-1])
-        work = told.partition("# How to work\n")[2].partition("# How to answer")[0]
+        given = written(requests(preset)[-1])
+        work = given.partition("# How to work\n")[2].partition("# How to answer")[0]
         return {line for line in work.split("\n- ") if line}
 
     shown = "- Nothing is shown to you. If what came of an action does not agree with your plan, "
     assert rules("text_simple") - rules("baseline") == {shown + "change the plan."}
     assert len(rules("text_hints") - rules("text_simple")) == 2
-    told = [written(requests(preset)[-1]) for preset in ("text_simple", "text_none", "state_text")]
-    assert not any(word in text for text in told for word in ("does no harm", "may be dirty"))
+    given = [written(requests(preset)[-1]) for preset in ("text_simple", "text_none", "state_text")]
+    assert not any(word in text for text in given for word in ("does no harm", "may be dirty"))
 
 
 def test_presets_omit_the_section_in_their_name():

@@ -65,8 +65,8 @@ def test_wordings_are_parsed_back(task):
         for wording in wordings(task, variant):
             found = [fault for fault, pattern in FAULTS.items() if pattern.search(wording.text)]
             assert not found, (found, wording.text)
-            read, told = read_sentence(wording.text)
-            assert (read, told.objects, told.food) == (task, variant.objects, variant.food)
+            read, given = read_sentence(wording.text)
+            assert (read, given.objects, given.food) == (task, variant.objects, variant.food)
     styles = Counter((w.style, w.held_out) for w in wordings(task, TABLE[task][0]))
     assert set(styles) == {(style, held_out) for style in STYLES for held_out in (False, True)}
 
@@ -85,9 +85,9 @@ def test_prompt_variants():
     seen = [SUITE.prompt_variant(episode, "seen", k) for k in range(20)]
     held_out = [SUITE.prompt_variant(episode, "held_out", k) for k in range(10)]
     assert seen[0].text == episode.text == SUITE.prompt_variant(episode, "own", 3).text
-    assert len({told.text for told in (*seen, *held_out)}) == 30
-    assert [told.wording["held_out"] for told in (seen[1], held_out[0])] == [False, True]
-    assert all(told.about == env.prompt.about for told in (*seen, *held_out))
+    assert len({given.text for given in (*seen, *held_out)}) == 30
+    assert [given.wording["held_out"] for given in (seen[1], held_out[0])] == [False, True]
+    assert all(given.about == env.prompt.about for given in (*seen, *held_out))
     assert SUITE.prompt_variant(episode, "empty", 0).text == ""
     other = SUITE.prompt_variant(episode, "other_task", 5)
     assert read_sentence(other.text)[0] == other.wording["task"] != "distribute"
@@ -96,7 +96,7 @@ def test_prompt_variants():
 
 
 def test_training_episodes_have_various_wordings():
-    told = {SUITE.draw("turn_on_tv", "train", seed).text for seed in range(12)}
-    assert len(told) > 5
+    given = {SUITE.draw("turn_on_tv", "train", seed).text for seed in range(12)}
+    assert len(given) > 5
     episodes = SUITE.frozen("turn_on_tv", "test")
     assert {episode.text for episode in episodes} == {banks()["turn_on_tv"].paper}

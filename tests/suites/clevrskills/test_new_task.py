@@ -43,15 +43,15 @@ def test_a_distribution_with_a_task_a_predicate_and_a_skill_is_written(tmp_path,
         assert entries == {"my_tasks": f"my_tasks.{kind}"}
     for path in root.rglob("*.py"):
         assert ast.get_docstring(ast.parse(path.read_text())), path
-    told = capsys.readouterr().out
-    assert f"pip install --no-deps --no-build-isolation -e {root}" in told
+    printed = capsys.readouterr().out
+    assert f"pip install --no-deps --no-build-isolation -e {root}" in printed
     for command in (
         "clevrskills check-task hang_up",
         f"python -m pytest {root / 'tests'}",
         f"clevrskills freeze hang_up --package {root}",
         "clevrskills evaluate --policy oracle hang_up",
     ):
-        assert command in told
+        assert command in printed
 
 
 def test_the_template_imports_public_names_only(tmp_path):

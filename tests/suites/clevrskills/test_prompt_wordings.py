@@ -37,24 +37,24 @@ def test_episodes_hold_the_papers_wording(episode):
 def test_wordings_take_turns(episode, wording):
     held_out = wording == "held_out"
     count = task("pick").count_wordings()[wording]
-    told = [SUITE.prompt_variant(episode, wording, number) for number in range(count + 1)]
-    assert len({prompt.text for prompt in told}) == count
-    assert told[-1].text == told[0].text
-    assert all(prompt.wording["held_out"] == held_out for prompt in told)
+    given = [SUITE.prompt_variant(episode, wording, number) for number in range(count + 1)]
+    assert len({prompt.text for prompt in given}) == count
+    assert given[-1].text == given[0].text
+    assert all(prompt.wording["held_out"] == held_out for prompt in given)
     texts = [w.text for w in task("pick").wordings(episode.layout) if w.held_out == held_out]
-    assert [prompt.text for prompt in told[:-1]] == texts
-    assert set(told[1].others) == {*texts} - {told[1].text}
+    assert [prompt.text for prompt in given[:-1]] == texts
+    assert set(given[1].others) == {*texts} - {given[1].text}
 
 
 def test_an_empty_prompt_has_no_text_and_images(episode):
-    told = SUITE.prompt_variant(episode, "empty", 0)
-    assert told.text == told.plain() == "" and not told.others and not told.images()
+    given = SUITE.prompt_variant(episode, "empty", 0)
+    assert given.text == given.plain() == "" and not given.others and not given.images()
 
 
 def test_other_tasks_take_turns_and_need_no_keysteps(episode):
-    told = [SUITE.prompt_variant(episode, "other_task", number) for number in range(3)]
-    assert len({prompt.wording["task"] for prompt in told}) == 3
-    for prompt in told:
+    given = [SUITE.prompt_variant(episode, "other_task", number) for number in range(3)]
+    assert len({prompt.wording["task"] for prompt in given}) == 3
+    for prompt in given:
         assert prompt.wording["task"] not in ("pick", *KEYSTEP_TASKS)
         assert prompt.plain() and prompt.plain() != episode.prompt.plain()
 
@@ -65,8 +65,8 @@ def test_images_have_the_look_of_the_episode(episode):
 
 def test_keysteps_are_those_of_the_episode():
     episode = EpisodeSpec.draw("rearrange", "train", 0)
-    told = SUITE.prompt_variant(episode, "seen", 4)
-    assert told.keysteps == episode.prompt.keysteps
+    given = SUITE.prompt_variant(episode, "seen", 4)
+    assert given.keysteps == episode.prompt.keysteps
 
 
 def test_unknown_wordings_raise(episode):
@@ -94,13 +94,13 @@ def test_presets_are_evaluated_and_reported(preset, tmp_path):
     assert (run["preset"], run["wording"]) == (preset, PRESETS[preset].options["wording"])
     (file,) = (out / "results").glob("*.jsonl")
     (line,) = map(json.loads, file.read_text().splitlines())
-    told = line["wording"]
-    assert told["from"] == run["wording"]
+    given = line["wording"]
+    assert given["from"] == run["wording"]
     if preset.startswith("language"):
         first = task("pick").count_wordings()["seen"] if preset == "language_unseen" else 0
-        assert (told["index"], told["held_out"]) == (first, preset == "language_unseen")
+        assert (given["index"], given["held_out"]) == (first, preset == "language_unseen")
     else:
-        assert ("task" in told) == (preset == "other_task_prompt")
+        assert ("task" in given) == (preset == "other_task_prompt")
 
 
 def test_runs_of_different_wordings_are_not_one(tmp_path, capsys):

@@ -262,9 +262,9 @@ def test_a_number_repeats_a_move_as_on_a_symbolic_board() -> None:
             if free_cells(arm.puzzle, board.state, number, direction) == free
         )
         text = f"please move {arm.name_of(number)} {DIRECTIONS[direction]} 2"
-        told, turn = board.command(text), actuator.act(text)
-        assert arm.state == board.state and (turn.ok, turn.code) == (told.ok, told.code)
-        assert (told.code == code) if code else (told.code in ("OCCUPIED", "OUT_OF_BOUNDS"))
+        given, turn = board.command(text), actuator.act(text)
+        assert arm.state == board.state and (turn.ok, turn.code) == (given.ok, given.code)
+        assert (given.code == code) if code else (given.code in ("OCCUPIED", "OUT_OF_BOUNDS"))
     assert arm.turns == board.elapsed_steps == 2
     arm.close()
 

@@ -114,7 +114,7 @@ def test_tasks_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "--suite", "ivispar", "--json"]) == 0
     rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == ["geoms", "tiles", "listing", "geoms_arm"]
-    told = {"key", "suite", "level", "id", "sentence", "predicates", "tags", "splits", "limit"}
-    assert all(told | {"interfaces", "wordings"} <= row.keys() for row in rows.values())
+    printed = {"key", "suite", "level", "id", "sentence", "predicates", "tags", "splits", "limit"}
+    assert all(printed | {"interfaces", "wordings"} <= row.keys() for row in rows.values())
     assert rows["geoms"]["id"] == "IVispar/Geoms-v1" and rows["tiles"]["splits"]["base"] == 100
     assert "delta" in rows["geoms_arm"]["interfaces"] and "delta" not in rows["geoms"]["interfaces"]

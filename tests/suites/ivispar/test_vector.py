@@ -120,10 +120,10 @@ def test_moves_by_cell_are_those_by_piece() -> None:
                 for row in (~over).nonzero()[0]:
                     assert mine[row] // 4 in cells[row] and mine[row] // 4 not in part.cells[row]
     assert ended.sum() >= 15  # the turns of all that were not solved before are over
-    told = infos["final_info"]["episode"]
-    assert (told["length"][ended] <= 3).all()
-    solved = told["success_once"][ended] == 1
-    assert (told["return"][ended][solved] >= SOLVED_REWARD).all()
+    given = infos["final_info"]["episode"]
+    assert (given["length"][ended] <= 3).all()
+    solved = given["success_once"][ended] == 1
+    assert (given["return"][ended][solved] >= SOLVED_REWARD).all()
 
 
 def test_next_step_autoreset() -> None:

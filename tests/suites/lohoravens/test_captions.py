@@ -29,17 +29,17 @@ def put(env: LoHoRavensEnv, slot: int, x: float, y: float, z: float) -> None:
 def test_captions_name_hidden_blocks_once_uncovered() -> None:
     env = field(*BODIES, onto=2)
     views = ("caption_objects", "caption_positions", "caption_change")
-    told = env.look(views)
+    given = env.look(views)
     counted = "There are 1 smaller red block, 1 bigger blue block, 1 yellow bowl and 1 cyan zone."
-    assert told["caption_objects"] == counted.replace("are", "is", 1)
-    assert "green" not in "".join(told.values())
-    assert told["caption_positions"].splitlines()[1:] == [
+    assert given["caption_objects"] == counted.replace("are", "is", 1)
+    assert "green" not in "".join(given.values())
+    assert given["caption_positions"].splitlines()[1:] == [
         "The smaller red block is in the top left area.",
         "The bigger blue block is in the bottom right area.",
         "The yellow bowl is in the top right area.",
         "The cyan zone is in the bottom left area.",
     ]
-    assert told["caption_change"].splitlines()[-1] == "Nothing has moved."
+    assert given["caption_change"].splitlines()[-1] == "Nothing has moved."
     env.begin_turn()
     put(env, 2, -0.05, -0.20, 0.001 + BIG_M / 2)
     change = env.look(views)["caption_change"]

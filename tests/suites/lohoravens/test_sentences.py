@@ -101,8 +101,8 @@ def test_goals_name_areas_as_sentences_do() -> None:
     for key, kind in (("move_area", InArea), ("stack_all_in_area", TowerInArea)):
         scene = draw(key, 2)
         leaf = next(leaf for leaf in scene.goal.leaves() if isinstance(leaf, kind))
-        told = leaf.describe(scene.start)
-        assert re.search(rf"in the {AREA} area$", told), told
+        given = leaf.describe(scene.start)
+        assert re.search(rf"in the {AREA} area$", given), given
 
 
 def test_no_scene_is_in_two_splits() -> None:

@@ -108,10 +108,10 @@ def test_transcripts_with_noise_are_verified_with_noise(tmp_path: Path) -> None:
 
 def test_stop_rules(tmp_path: Path) -> None:
     """`done` ends an episode unless that continues to its limit; where required, it is judged."""
-    told = ["--policy", "chat:fixed:Done", "pick_place_color", "--interface", "pick_place_text"]
+    given = ["--policy", "chat:fixed:Done", "pick_place_color", "--interface", "pick_place_text"]
     causes = {}
     for stop in ("goal", "limit", "declared"):
-        (result,) = evaluate(tmp_path / stop, *told, "--stop", stop)
+        (result,) = evaluate(tmp_path / stop, *given, "--stop", stop)
         causes[stop] = (result.cause, result.turns, result.success_once)
     assert causes == {
         "goal": ("stopped", 1, False),
@@ -145,8 +145,8 @@ def test_without_frozen_episodes_one_line_explains_how_to_sample_them(
 ) -> None:
     given = ["--suite", "lohoravens", "--policy", "zero", "--frozen", str(tmp_path)]
     assert main(["evaluate", *given, "move_area", "--out", str(tmp_path / "run")]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "--seed 0 --episodes N" in told
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "--seed 0 --episodes N" in printed
 
 
 @pytest.mark.slow

@@ -95,11 +95,11 @@ def _told(text: str) -> Iterator[_Told]:
             yield _Told(found[1], found[2] or "", (found[3] or "").split(", "))
 
 
-def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
+def _believe(house: BeliefWorld, given: Sequence[_Told]) -> None:
     """Store the stated facts on objects and fixtures."""
     data = catalogue()
     taken: set[str] = set()
-    for kind in {each.kind for each in told if each.kind in data.slices.values()}:
+    for kind in {each.kind for each in given if each.kind in data.slices.values()}:
         whole = next(k for k, piece in data.slices.items() if piece == kind)
         for entity in house.of_type(whole):
             entity.parent = GONE
@@ -109,7 +109,7 @@ def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
         """Whether nothing like it is thought to be there."""
         return all(where[e.id] != each.parent for e in house.of_type(each.kind))
 
-    for each in sorted(told, key=elsewhere):  # what is as it was thought to be is told apart first
+    for each in sorted(given, key=elsewhere):  # what is as it was thought to be is told apart first
         if each.kind in data.fixtures:
             continue
         there = [e for e in house.of_type(each.kind) if e.id not in taken]
@@ -129,8 +129,8 @@ def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
         item.dirty, item.cooked = "dirty" in each.states, "cooked" in each.states
         filled = [s.removeprefix("filled with ") for s in each.states if s.startswith("filled")]
         item.filled = filled[0] if filled else ""
-    for kind in {each.kind for each in told if each.kind in data.fixtures}:
-        states = [state for each in told if each.kind == kind for state in each.states]
+    for kind in {each.kind for each in given if each.kind in data.fixtures}:
+        states = [state for each in given if each.kind == kind for state in each.states]
         for fixture in house.of_type(kind):
             fixture.open, fixture.on = "open" in states, "on" in states
             fixture.dirty, fixture.sprayed = "dirty" in states, "sprayed" in states
@@ -152,7 +152,7 @@ def _see(house: BeliefWorld, view: str) -> None:
     """Store the visible facts."""
     held = re.search(r"^In hand: (\w+)$", view, re.MULTILINE)
     kind = held[1] if held else NOTHING
-    _believe(house, [told for told in _told(view)])
+    _believe(house, [given for given in _told(view)])
     top = house.of_type("CounterTop") or house.of_type("CoffeeTable") or house.of_type("Shelf")
     for entity in house.entities.values():
         if entity.parent == HAND and entity.type != kind:
@@ -169,8 +169,8 @@ def _conclude(house: BeliefWorld, last: Sequence[str], view: str) -> None:
         for item in house.of_type(kind):
             item.dirty = True
     seen = list(_told(view))
-    unseen = all(told.kind != kind for told in seen) and kind in catalogue().sizes
-    shut = [told.kind for told in seen if told.kind in SHUTTING and "closed" in told.states]
+    unseen = all(given.kind != kind for given in seen) and kind in catalogue().sizes
+    shut = [given.kind for given in seen if given.kind in SHUTTING and "closed" in given.states]
     if verb == "FIND" and how == "Success" and unseen and shut:
         container = house.of_type(min(shut, key=_DOORS.index))[0]
         for item in house.of_type(kind)[:1]:
@@ -185,11 +185,11 @@ def _memory(house: BeliefWorld) -> Iterator[str]:
     for entity in house.entities.values():
         parent = house.entities.get(entity.parent)
         plain = parent is not None and parent.type in ("CounterTop", "CoffeeTable")
-        told = line(house, entity)
+        given = line(house, entity)
         if entity.parent == GONE or entity.type == "StoveKnob":
             continue
         if entity.type in catalogue().fixtures:
             if entity.open or entity.on or entity.dirty or entity.sprayed:
-                yield told
-        elif not plain or ":" in told or entity.type in catalogue().slices.values():
-            yield told
+                yield given
+        elif not plain or ":" in given or entity.type in catalogue().slices.values():
+            yield given

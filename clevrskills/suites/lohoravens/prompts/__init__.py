@@ -1,1 +1,1 @@
-"""Prompts of the field: what language models are told, and a reader of it."""
+"""Prompts for language models."""

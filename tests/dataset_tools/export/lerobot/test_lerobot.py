@@ -115,8 +115,8 @@ def test_frames(exported: dict[str, Path], in_order: list[Episode]) -> None:
     assert rows["frame_index"].tolist() == steps["step"].tolist()
     np.testing.assert_array_equal(rows["timestamp"], steps["timestamp"])
     np.testing.assert_array_equal(np.stack(rows["action"]), np.stack(steps["action"]))
-    felt = [np.stack(steps["qpos"]), np.stack(steps["ee_pose"]), steps[["vacuum_on", "holding"]]]
-    state = np.concatenate(felt, axis=1).astype(np.float32)
+    proprio = [np.stack(steps["qpos"]), np.stack(steps["ee_pose"]), steps[["vacuum_on", "holding"]]]
+    state = np.concatenate(proprio, axis=1).astype(np.float32)
     np.testing.assert_array_equal(np.stack(rows["observation.state"]), state)
     for name in ("reward", "progress", "success", "truncated"):
         assert rows[f"next.{name}"].tolist() == steps[name].tolist()

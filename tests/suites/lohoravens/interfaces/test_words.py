@@ -212,12 +212,12 @@ def test_turns_in_words() -> None:
     turn = act("Pick up the red block and place it on the blue block.")
     assert (turn.code, turn.ok, turn.success) == ("PLACED", True, True)
     meant = "pick up the red block and place it on the bottom left area"
-    for text, told in (
+    for text, given in (
         (meant, ""),
         ("Take a red cube, put it in the lower left corner of the table", meant),
     ):
         sentence = turn_message(PICK_PLACE_TEXT, act(text))
-        assert sentence.startswith(f"Understood: {meant}. " if told else "It was"), sentence
+        assert sentence.startswith(f"Understood: {meant}. " if given else "It was"), sentence
     stop = act("done")
     assert (stop.code, stop.ok, stop.ended) == ("DONE", False, "stopped") and env.turns == 6
 

@@ -48,9 +48,9 @@ def requests(preset: str) -> list[Message]:
     image = np.zeros((360, 640, 3), np.uint8)
     kinds = all_views(SUITE)
     views = {v: caption if kinds[v] == "text" else image for v in options["view"]}
-    told = options["feedback"] != "none"
+    given = options["feedback"] != "none"
     turns = [
-        {"index": k, "action": action, "message": message if told else ""}
+        {"index": k, "action": action, "message": message if given else ""}
         for k, (action, message) in enumerate(TURNS)
     ]
     prompter = SUITE.prompter(WORDS, {})
@@ -65,7 +65,7 @@ def written(messages: list[Message]) -> str:
         (m.role, [f"[{p.name}]" if isinstance(p, ImagePart) else p for p in m.parts])
         for m in messages
     )
-    return "".join(f"== {role}\n" + "\n".join(told) + "\n" for role, told in parts)
+    return "".join(f"== {role}\n" + "\n".join(given) + "\n" for role, given in parts)
 
 
 @pytest.mark.parametrize("preset", ["explicit", "implicit"])
@@ -219,6 +219,6 @@ def test_sampled_instructions_are_parsed_by_a_perfect_actor() -> None:
     recipe = runpy.run_path(str(RECIPE), run_name="recipe")
     drawn = recipe["draw_instructions"](env, 30, np.random.default_rng(0))
     assert len(drawn) == 30 and len({text for text, _ in drawn}) > 20
-    told = [(text, move, ground(text, env).move) for text, move in drawn if "it on the" in text]
-    told = [(text, move, meant) for text, move, meant in told if text.startswith("pick up")]
-    assert 10 < len(told) < 30 and all(move == meant for _, move, meant in told)
+    given = [(text, move, ground(text, env).move) for text, move in drawn if "it on the" in text]
+    given = [(text, move, meant) for text, move, meant in given if text.startswith("pick up")]
+    assert 10 < len(given) < 30 and all(move == meant for _, move, meant in given)
