@@ -77,7 +77,7 @@ class _FooterReader:
         found: Struct = {}
         number = 0
         while head := self._take(1)[0]:
-            number = number + (head >> 4) if head >> 4 else self._whole()
+            number = number + (head >> 4) if head >> 4 else self._signed_varint()
             kind = head & 15
             found[number] = kind, b"" if kind <= _FALSE else self._value(kind)
         return found
@@ -86,7 +86,7 @@ class _FooterReader:
         if kind <= _BYTE:
             return self._take(1)
         if kind <= _I64:
-            return self._whole()
+            return self._signed_varint()
         if kind == _DOUBLE:
             return self._take(8)
         if kind == _BINARY:
@@ -113,7 +113,7 @@ class _FooterReader:
                 return value
             shift += 7
 
-    def _whole(self) -> int:
+    def _signed_varint(self) -> int:
         value = self._varint()
         return value >> 1 ^ -(value & 1)
 

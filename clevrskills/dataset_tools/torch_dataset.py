@@ -200,7 +200,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         Raises:
             IndexError: ``index`` is out of range.
         """
-        number, step = self.where(index)
+        number, step = self.locate(index)
         table = self._reader.table(number)
         window = self._reader.window(number, step - self.history + 1, self.history, self.horizon)
         frames = self._reader.frames(number, window.steps)
@@ -225,7 +225,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
             sample["prompt_images"] = {k: self._image(i) for k, i in table.prompt_images.items()}
         return sample
 
-    def where(self, index: int) -> tuple[int, int]:
+    def locate(self, index: int) -> tuple[int, int]:
         """Return episode index and step of a sample.
 
         Raises:

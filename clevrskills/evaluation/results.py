@@ -390,7 +390,7 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
     latest: dict[str, EpisodeResult] = {}
     for result in all_results(root):
         known = latest.get(result.id)
-        if known is not None and known.counts and result.counts and _how(known) != _how(result):
+        if known and known.counts and result.counts and _ending(known) != _ending(result):
             first, second = sorted((known, result), key=lambda r: r.ended)
             raise DamagedError(
                 f"{root} has two results of {result.id}: {first.cause} after {first.steps} steps "
@@ -402,7 +402,7 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
 
 
-def _how(result: EpisodeResult) -> tuple[Any, ...]:
+def _ending(result: EpisodeResult) -> tuple[Any, ...]:
     """Return the fields in which all results of an episode must agree."""
     return result.cause, result.success_once, result.success_at_end, result.steps
 

@@ -70,8 +70,8 @@ class SortingTask(Task):
         area_of[:objects] = places[rng.assign(objects)]
         textures = rng.textures_for(area_shapes, pools.textures_1)
         shapes = rng.shapes_for([textures[area] for area in places[:objects]], self.movable(pools))
-        looks = {(shapes[i], textures[area_of[i]]) for i in range(objects)}
-        if len(looks) < objects:
+        variants = {(shapes[i], textures[area_of[i]]) for i in range(objects)}
+        if len(variants) < objects:
             raise LayoutError("two objects look alike")
         table = rng.table(gap_m=self.gap_m)
         bodies: list[Body | None] = [None] * len(self.slots)

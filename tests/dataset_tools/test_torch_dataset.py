@@ -25,7 +25,7 @@ def test_samples_equal_those_of_the_reader(demos: Path) -> None:
         videos = {camera: episode.video(camera) for camera in episode.cameras}
         for step in range(len(episode)):
             sample = samples[index]
-            assert samples.where(index) == (number, step)
+            assert samples.locate(index) == (number, step)
             assert (sample["episode"], sample["step"]) == (episode.id, step)
             for camera, video in videos.items():
                 image = sample["images"][camera]

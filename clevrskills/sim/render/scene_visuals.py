@@ -119,9 +119,9 @@ def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | Non
 def repaint(entity: sapien.Entity, shape: Shape, texture_name: str | None) -> None:
     """Replace the texture of an object; ``None``: plain gray."""
     entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
-    looks = sapien.render.RenderBodyComponent()
-    looks.attach(body_visual(shape, texture_name))
-    entity.add_component(looks)
+    component = sapien.render.RenderBodyComponent()
+    component.attach(body_visual(shape, texture_name))
+    entity.add_component(component)
 
 
 def _mesh(

@@ -92,7 +92,7 @@ def gripper_joints(
     )
 
 
-def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
+def gripper_visuals(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
     """Return the visual meshes and linear colors of the gripper, in its own frame.
 
     They are slimmer than the collision shapes, so the wrist camera can look past them.
@@ -114,8 +114,8 @@ def write_arm_visuals(
     name: str, size: GripperDimensions, directory: Path
 ) -> dict[str, list[Visual]]:
     """Write the visual meshes of an arm, from its TOML file, with gripper; return them by link."""
-    looks = read_bodies(Path(__file__).with_name(f"{name}.toml"))
-    return write_visuals(directory, {**looks, "gripper": gripper_looks(size)})
+    bodies = read_bodies(Path(__file__).with_name(f"{name}.toml"))
+    return write_visuals(directory, {**bodies, "gripper": gripper_visuals(size)})
 
 
 def _cup(size: GripperDimensions) -> Mesh:

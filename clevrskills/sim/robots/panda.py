@@ -8,7 +8,7 @@ from pathlib import Path
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.robots import meshes
 from clevrskills.sim.robots.geometry import Visual
-from clevrskills.sim.robots.gripper import GripperDimensions, gripper_looks
+from clevrskills.sim.robots.gripper import GripperDimensions, gripper_visuals
 
 GRIPPER = GripperDimensions(
     head_bottom_m=0.0805,
@@ -41,13 +41,15 @@ def write_visuals(directory: Path) -> dict[str, list[Visual]]:
     """
     import trimesh
 
-    looks: dict[str, list[tuple[meshes.Mesh, meshes.Color]]] = {"gripper": gripper_looks(GRIPPER)}
+    visuals: dict[str, list[tuple[meshes.Mesh, meshes.Color]]] = {
+        "gripper": gripper_visuals(GRIPPER)
+    }
     for index in range(8):
         scene = trimesh.load_scene(asset_directory() / "meshes" / "visual" / f"link{index}.glb")
-        looks[f"panda_link{index}"] = bodies = []
+        visuals[f"panda_link{index}"] = bodies = []
         for body in scene.dump():
             red, green, blue = (float(c) / 255 for c in body.visual.material.main_color[:3])
             thin = meshes.thinned(meshes.Mesh(body.vertices, body.faces), CELL_M)
             if len(thin.faces) > 0:
                 bodies.append((thin, (red, green, blue)))
-    return meshes.write_visuals(directory, looks)
+    return meshes.write_visuals(directory, visuals)

@@ -48,7 +48,9 @@ class CaptionState:
         """Record positions and uncovered bodies at the beginning of a turn."""
         scene = self._look(env)
         self._before = {body.key: scene.xy(body.slot) for body in scene.movable}
-        self._places = {body.key: where(scene, body, self._hidden) for body in scene.movable}
+        self._places = {
+            body.key: position_text(scene, body, self._hidden) for body in scene.movable
+        }
 
     def _look(self, env: RecorderView) -> FieldView:
         """Return the present scene; bodies that are uncovered in it are no longer hidden."""
@@ -62,7 +64,7 @@ class CaptionState:
         seen = [body for body in scene.bodies if body.key not in self._hidden]
         lines = [counted(seen)]
         if view != CAPTIONS[0]:
-            lines += [f"The {_name(t)} is {where(scene, t, self._hidden)}." for t in seen]
+            lines += [f"The {_name(t)} is {position_text(scene, t, self._hidden)}." for t in seen]
         if view == CAPTIONS[2]:
             lines.append(self._changes(scene, seen))
         return "\n".join(lines)
@@ -71,7 +73,7 @@ class CaptionState:
         """Return sentences on the bodies that moved since the last turn began."""
         moved = (
             f"The {_name(body)} has moved: it was {self._places[body.key]} and is now "
-            f"{where(scene, body, self._hidden)}."
+            f"{position_text(scene, body, self._hidden)}."
             for body in seen
             if body.key in self._before
             and np.hypot(*(scene.xy(body.slot) - self._before[body.key])) > MOVED_M
@@ -102,7 +104,7 @@ def counted(bodies: list[FieldBody]) -> str:
     return f"There {verb} {listed(parts)}."
 
 
-def where(scene: FieldView, body: FieldBody, hidden: Collection[str] = ()) -> str:
+def position_text(scene: FieldView, body: FieldBody, hidden: Collection[str] = ()) -> str:
     """Return the area of a body and what it is on or in, except for hidden bodies."""
     area = f"in the {scene.area(body)} area"
     below = [

@@ -245,7 +245,7 @@ class FieldScene:
         """Return the slots of some blocks, padded with -1, (length,)."""
         return padded([block.slot for block in blocks], length)
 
-    def others(self, blocks: Sequence[Block], length: int) -> np.ndarray:
+    def other_slots(self, blocks: Sequence[Block], length: int) -> np.ndarray:
         """Return the slots of all other blocks, padded with -1, (length,)."""
         return self.slots_of([block for block in self.blocks if block not in blocks], length)
 

@@ -66,7 +66,7 @@ class HousePrompter:
             f"{OBJECTS}\n{', '.join(self._objects)}",
             self._notes(observation, history),
         ]
-        parts += self._seen(views, history)
+        parts += self._view_parts(views, history)
         parts.append("What is your next action?")
         return [Message("system", (self.rules(given, feedback),)), message("user", parts)]
 
@@ -172,7 +172,7 @@ class HousePrompter:
             lines += ["", REMEMBERED, last.memory]
         return "\n".join(lines)
 
-    def _seen(
+    def _view_parts(
         self, views: Mapping[str, Any], history: Sequence[tuple[Observation, TextAction]]
     ) -> list[str | ImagePart]:
         parts: list[str | ImagePart] = []

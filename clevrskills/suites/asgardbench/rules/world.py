@@ -355,12 +355,12 @@ class Household:
             return False
         known = self._views.setdefault(self.camera, {})
         if entity.id not in known:
-            known[entity.id] = self._seen(entity, blocks)
+            known[entity.id] = self._unoccluded(entity, blocks)
         if known[entity.id]:
             return True
         return any(self._visible(item, blocks) for item in self.contents(entity))
 
-    def _seen(self, entity: Entity, blocks: np.ndarray) -> bool:
+    def _unoccluded(self, entity: Entity, blocks: np.ndarray) -> bool:
         """Return whether enough of an entity is in the image and unoccluded."""
         fixture = self.fixtures.get(entity.id)
         x, y, z, yaw, tilt = self.pose(entity)

@@ -43,18 +43,18 @@ class PutIn(Placing):
     object: Tensor  # slot of the block, (B,)
 
     @abstractmethod
-    def there(self, world: World) -> Tensor:
+    def in_place(self, world: World) -> Tensor:
         """Return whether it is in the place, held or not, (B,) bool."""
 
     def placed(self, world: World, state: GoalState) -> Tensor:
-        return self.there(world)
+        return self.in_place(world)
 
     @abstractmethod
     def target(self, world: World) -> Tensor:
         """Return a world position in the place, (B, 3)."""
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        placed, held = self.there(world), world.is_held(self.object)
+        placed, held = self.in_place(world), world.is_held(self.object)
         holds = placed & left_alone(world, self.object, self.criteria)
 
         def carried() -> Tensor:
@@ -76,7 +76,7 @@ class InZone(PutIn):
     zone: Tensor  # slot of the zone, (B,)
     share: float = 0.9  # least share
 
-    def there(self, world: World) -> Tensor:
+    def in_place(self, world: World) -> Tensor:
         one = (self.object[:, None], self.zone[:, None])
         return lowest_share(world, *one, self.share)[:, 0]
 
@@ -98,7 +98,7 @@ class InArea(InRectangle, PutIn):
 
     name = "in_area"
 
-    def there(self, world: World) -> Tensor:
+    def in_place(self, world: World) -> Tensor:
         return self.contains(world, self.object[:, None])[:, 0]
 
     def target(self, world: World) -> Tensor:
@@ -121,7 +121,7 @@ class InBowl(PutIn):
     name = "in_bowl"
     bowls: Tensor  # slots of the bowls, -1 for none, (B, n)
 
-    def there(self, world: World) -> Tensor:
+    def in_place(self, world: World) -> Tensor:
         return in_bowl(world, self.object[:, None], self.bowls).any(-1)
 
     def target(self, world: World) -> Tensor:

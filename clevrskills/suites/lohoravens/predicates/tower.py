@@ -138,9 +138,9 @@ class Tower(PhysicalPredicate):
 
     def describe(self, world: World, env: int = 0) -> str:
         names = world.mention(env, self.objects)
-        return f"Stack {', '.join(names[:-1])} and {names[-1]}{self._where(world, env)}"
+        return f"Stack {', '.join(names[:-1])} and {names[-1]}{self._location_text(world, env)}"
 
-    def _where(self, world: World, env: int) -> str:
+    def _location_text(self, world: World, env: int) -> str:
         """Return the place of the tower in words."""
         base = int(self.base[env])
         return f" on {{obj:{world.keys[base]}}}" if base >= 0 else ""
@@ -202,7 +202,7 @@ class TowerInArea(InRectangle, Tower):
     def _based(self, world: World, slots: Tensor) -> Tensor:
         return self.contains(world, slots)
 
-    def _where(self, world: World, env: int) -> str:
+    def _location_text(self, world: World, env: int) -> str:
         return f" in {area_of(*self.bounds_m(env))}"
 
     def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> None:

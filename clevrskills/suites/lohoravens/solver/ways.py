@@ -213,7 +213,7 @@ def moves(
     for leaf in planner.open:
         try:
             # a block that is in place is about to rest
-            settled = isinstance(leaf, PutIn) and bool(leaf.there(world)[0])
+            settled = isinstance(leaf, PutIn) and bool(leaf.in_place(world)[0])
             move = None if settled else _next(planner, leaf)
         except UnsolvableError as error:
             problem = problem or error

@@ -66,7 +66,7 @@ class HiddenBlocks(SortIntoBowls):
         own = {
             "objects": scene.slots_of(hidden, self.most),
             "bowls": padded(bowls[: len(hidden)], self.most)[:, None],
-            "others": scene.others(hidden, len(self.slots)),
+            "others": scene.other_slots(hidden, len(self.slots)),
             "all_bowls": padded(bowls, len(self.slots)),
         }
         return scene.layout(**own, active=np.arange(self.most) < len(hidden), **roles)

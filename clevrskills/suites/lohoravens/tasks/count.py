@@ -75,7 +75,7 @@ class ParityToZone(RavensTask):
             "objects": scene.slots_of(selected, self.MOST_MOVED),
             "targets": padded(targets, self.MOST_MOVED),
             "active": np.arange(self.MOST_MOVED) < len(selected),
-            "others": scene.others(selected, MOST_BLOCKS),
+            "others": scene.other_slots(selected, MOST_BLOCKS),
         }
         return scene.layout(**roles, zones=zones)
 

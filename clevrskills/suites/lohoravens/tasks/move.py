@@ -73,7 +73,7 @@ class MoveBetweenAreas(RavensTask):
         roles = {
             "objects": scene.slots_of(moved, MOST_MOVED),
             "active": np.arange(MOST_MOVED) < count,
-            "others": scene.others(moved, MOST_OTHERS),
+            "others": scene.other_slots(moved, MOST_OTHERS),
         }
         chosen = {"low": low, "high": high, "source": source, "target": target, "big": big}
         return scene.layout(**roles, **chosen, categories=padded(named, len(CATEGORIES)))

@@ -46,7 +46,7 @@ class PickPlace(RavensTask):
 
     def pick(self, scene: FieldScene, block: Block, others: int = 2, **roles: object) -> Layout:
         """Return the layout for a block to pick, at most so many others, and further roles."""
-        return scene.layout(object=block.slot, **roles, others=scene.others([block], others))
+        return scene.layout(object=block.slot, **roles, others=scene.other_slots([block], others))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -64,7 +64,7 @@ class PickPlaceArea(PickPlace):
         color, *others = self.colors(rng, rng.number(FEW))
         picked = scene.block(color, where=within(QUADRANTS[source]))
         scene.row(others)
-        kept = scene.others([picked], 2)
+        kept = scene.other_slots([picked], 2)
         area = {"low": low, "high": high, "others": kept, "source": source, "target": target}
         return scene.layout(object=picked.slot, **area)
 

@@ -203,7 +203,7 @@ class StackMostFrequent(StackTask):
         base, _ = (scene.zone(color, tower=True) for color in self.colors(rng, 2))
         selected, *_ = scene.deal(self.colors(rng, len(counts)), counts)
         roles = tower_roles(scene, selected, base)
-        return scene.layout(**roles, others=scene.others(selected, self.MOST_OTHERS))
+        return scene.layout(**roles, others=scene.other_slots(selected, self.MOST_OTHERS))
 
 
 @dataclass(kw_only=True, eq=False)

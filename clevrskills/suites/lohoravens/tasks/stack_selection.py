@@ -77,9 +77,9 @@ class StackSelection(StackTask):
                 if "category" in fits:
                     color = str(rng.textures.choice(inside if fits["category"] else outside))
             side_m = self._side_m(rng, draw, fits, number)
-            blocks.append(scene.block(color, side_m, self._where(rng, draw, fits, mark)))
+            blocks.append(scene.block(color, side_m, self._region(rng, draw, fits, mark)))
         roles = tower_roles(scene, blocks[:meant], bases[0], big_below=self.big_below)
-        others, slot = scene.others(blocks[:meant], MOST_BLOCKS + 1), mark.slot if mark else -1
+        others, slot = scene.other_slots(blocks[:meant], MOST_BLOCKS + 1), mark.slot if mark else -1
         return scene.layout(**roles, others=others, mark=slot, **draw)
 
     def _side_m(self, rng: EpisodeRng, draw: Values, fits: Values, number: int) -> float:
@@ -91,7 +91,7 @@ class StackSelection(StackTask):
             return (BIG_M, SMALL_M)[number]
         return BIG_M if rng.roles.integers(2) else SMALL_M
 
-    def _where(self, rng: EpisodeRng, draw: Values, fits: Values, mark: Block | None) -> Workspace:
+    def _region(self, rng: EpisodeRng, draw: Values, fits: Values, mark: Block | None) -> Workspace:
         if "area" in fits:
             other = (draw["area"] + rng.number((1, 3))) % 4
             return within(QUADRANTS[draw["area"] if fits["area"] else other])
