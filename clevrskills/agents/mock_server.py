@@ -29,7 +29,7 @@ _ANSWER = ("reply", "status", "headers", "body", "finish_reason", "size", "missi
 class ChatStubArgs:
     """Serve a scripted model as an OpenAI-compatible endpoint, until Ctrl-C."""
 
-    behaviour: str
+    behavior: str
     """Source of the replies: `garbage` (no valid command), `fixed:TEXT`, `script:FILE` (line by
     line) or `module:function` (a function of the messages)."""
     port: int = 8000
@@ -46,18 +46,18 @@ def chat_stub(args: ChatStubArgs) -> int:
     """Serve until Ctrl-C or SIGTERM; return the exit code, 0.
 
     Raises:
-        ClevrSkillsError: The behaviour is unknown, or the port is in use.
+        ClevrSkillsError: The behavior is unknown, or the port is in use.
     """
     check_least(args, port=0, fail_first=0, status=400)
     sys.path.insert(0, os.getcwd())
-    answer = behaviour(args.behaviour)
+    answer = behavior(args.behavior)
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in shell background jobs
     with stop_signals(), contextlib.suppress(KeyboardInterrupt):
         with serving(answer, args.port, args.fail_first, args.status) as url:
             if args.port_file is not None:
                 write_whole(args.port_file, f"{url.split(':')[-1].split('/')[0]}\n")
-            print(f"Serving {args.behaviour} at {url}; press Ctrl-C to stop", flush=True)
+            print(f"Serving {args.behavior} at {url}; press Ctrl-C to stop", flush=True)
             threading.Event().wait()
     print("Stopped", flush=True)
     return 0
@@ -78,8 +78,8 @@ delay_s             delay of the response, in seconds
 """
 
 
-def behaviour(name: str) -> Answer:
-    """Return the behavior of a name, as in ``--behaviour``.
+def behavior(name: str) -> Answer:
+    """Return the behavior of a name, as in ``--behavior``.
 
     Raises:
         ClevrSkillsError: The behavior, file or function does not exist.
@@ -103,7 +103,7 @@ def behaviour(name: str) -> Answer:
         return play
     reply = reply_function(name)
     if reply is None:
-        raise UnknownNameError("behaviour", name, ("script:FILE", *FUNCTIONS))
+        raise UnknownNameError("behavior", name, ("script:FILE", *FUNCTIONS))
     return lambda request: {"reply": reply(from_openai(request["messages"]))}
 
 

@@ -124,7 +124,7 @@ class _Places:
     def judged(self) -> tuple[Tensor, Tensor]:
         """Return poses and scores of all candidates."""
         pose, score, points = self._scored(self._pose, self._offset)
-        if self._neighbours and (score > -1.0).any():
+        if self._neighbors and (score > -1.0).any():
             score = torch.where(self._is_free(points), score, -geometry.PAD)
         return pose, score
 
@@ -187,7 +187,7 @@ class _Places:
         for rival, k in sorted(((rival, k) for k, rival in enumerate(rivals)), reverse=True):
             if rival[0] <= -1.0 or rival <= best[:2]:
                 break
-            if not self._neighbours or bool(self._is_free(points[:, k : k + 1])):
+            if not self._neighbors or bool(self._is_free(points[:, k : k + 1])):
                 return (*rival, pose[:, k])
         return best
 
@@ -231,7 +231,7 @@ class _Places:
         return score if over is None else score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
 
     @cached_property
-    def _neighbours(self) -> dict[int, Tensor]:
+    def _neighbors(self) -> dict[int, Tensor]:
         """Masks (B,) of environments in which other bodies may collide, by slot."""
         world, upper, lower = self._world, self._upper, self._lower
         others = world.solids.present.scatter(1, torch.stack((upper, lower), dim=-1), False)
@@ -246,7 +246,7 @@ class _Places:
     def _is_free(self, points: Tensor) -> Tensor:
         """Return whether points (B, m, P, 3) keep clear of neighbors, (B, m) bool."""
         gap = torch.full(points.shape[:2], geometry.PAD, device=points.device)
-        for k, near in self._neighbours.items():
+        for k, near in self._neighbors.items():
             body = torch.full_like(self._upper, k)
             distance = self._world.distance_to(body, points.flatten(1, 2))
             least = distance.view(points.shape[:-1]).amin(-1)

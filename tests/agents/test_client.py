@@ -14,7 +14,7 @@ import pytest
 
 from clevrskills.agents.client import ChatClient, Reply
 from clevrskills.agents.messages import images_of
-from clevrskills.agents.mock_server import _Handler, behaviour, serving
+from clevrskills.agents.mock_server import _Handler, behavior, serving
 from clevrskills.core.policy import ImagePart, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError
 
@@ -201,18 +201,18 @@ def test_forms_of_replies(message: Any, text: str) -> None:
 def test_scripts_of_servers(tmp_path: Path, waits: list[float]) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text('{"status": 500, "body": ""}\n"two\\nlines"\nplain words\n')
-    with serving(behaviour(f"script:{script}")) as url:
+    with serving(behavior(f"script:{script}")) as url:
         client = begun(url)
         texts = [client.answer(HELLO).text for _ in range(3)]
     assert texts == ["two\nlines", "plain words", "two\nlines"] and len(waits) == 2
     for content, given in (('{"stauts": 500}\n', "stauts"), ("", "is empty")):
         script.write_text(content)
         with pytest.raises(ClevrSkillsError, match=given):
-            behaviour(f"script:{script}")
+            behavior(f"script:{script}")
 
 
 def test_invalid_requests_are_refused_by_the_mock_server() -> None:
-    with serving(behaviour("garbage")) as url:
+    with serving(behavior("garbage")) as url:
         with pytest.raises(PolicyError, match="404: the only endpoint is /chat/completions"):
             begun(f"{url}/chat/completions/x").answer(HELLO)
         # ``extra`` does not override the messages

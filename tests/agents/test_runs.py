@@ -39,7 +39,7 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def reader() -> Iterator[str]:
     """URL of an endpoint that solves boards from the messages."""
-    with mock_server.serving(mock_server.behaviour(READER)) as url:
+    with mock_server.serving(mock_server.behavior(READER)) as url:
         yield url
 
 
@@ -206,7 +206,7 @@ def test_results_do_not_depend_on_the_batch(reader: str, tmp_path: Path) -> None
 def test_requests_of_a_batch_are_concurrent(tmp_path: Path) -> None:
     present: list[int] = []
     inside = [0]
-    answer = mock_server.behaviour("fixed:action: move red cube left")
+    answer = mock_server.behavior("fixed:action: move red cube left")
 
     def slow(request: Any) -> Any:
         inside[0] += 1
@@ -223,7 +223,7 @@ def test_requests_of_a_batch_are_concurrent(tmp_path: Path) -> None:
 def test_a_run_continues_after_the_server_was_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, answer, count = tmp_path / "run", mock_server.behaviour(READER), iter(range(10**6))
+    out, answer, count = tmp_path / "run", mock_server.behavior(READER), iter(range(10**6))
 
     def dying(request: Any) -> Any:
         return answer(request) if next(count) < 7 else {"status": 500, "body": "down"}
@@ -245,7 +245,7 @@ def test_a_run_continues_after_the_server_was_lost(
 
 def test_a_filtered_reply_fails_the_episode(tmp_path: Path) -> None:
     answers = iter([{"reply": "x", "finish_reason": "content_filter"}])
-    fine = mock_server.behaviour(READER)
+    fine = mock_server.behavior(READER)
     with mock_server.serving(lambda request: next(answers, None) or fine(request)) as url:
         assert main(command(url, tmp_path / "run")) == 0
     first, *others = read_results(tmp_path / "run")
@@ -475,7 +475,7 @@ def port_of(path: Path) -> int:
 def test_chat_stub_serves_until_a_signal(tmp_path: Path) -> None:
     port_file = tmp_path / "port"
     given = ("--port", 0, "--port-file", port_file, "--fail-first", 2, "--status", 429)
-    server = process("chat-stub", "--behaviour", "fixed:action: move red cube left", *given)
+    server = process("chat-stub", "--behavior", "fixed:action: move red cube left", *given)
     url = f"http://127.0.0.1:{port_of(port_file)}/v1"
     out = tmp_path / "run"
     (result,) = evaluate(url, out, "--policy-arg", "seed=episode", episodes=1)
@@ -489,12 +489,12 @@ def test_chat_stub_serves_until_a_signal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--behaviour", "rubbish"), "rubbish"),
-        (("--behaviour", "script:nowhere"), "nowhere"),
-        (("--behaviour", "nomodule:reply"), "No module named 'nomodule'"),
-        (("--behaviour", "json:reply"), "has no attribute 'reply'"),
-        (("--behaviour", "garbage", "--status", "200"), "status"),
-        (("--behaviour", "garbage", "--port", "99999"), "port 99999"),
+        (("--behavior", "rubbish"), "rubbish"),
+        (("--behavior", "script:nowhere"), "nowhere"),
+        (("--behavior", "nomodule:reply"), "No module named 'nomodule'"),
+        (("--behavior", "json:reply"), "has no attribute 'reply'"),
+        (("--behavior", "garbage", "--status", "200"), "status"),
+        (("--behavior", "garbage", "--port", "99999"), "port 99999"),
     ],
 )
 def test_invalid_arguments_of_chat_stub(

@@ -18,7 +18,7 @@ from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.policy_slots import make_runner
-from clevrskills.evaluation.report.tables import ResultRow, summarise
+from clevrskills.evaluation.report.tables import ResultRow, summarize
 from clevrskills.evaluation.results import (
     RESTARTED,
     EpisodeResult,
@@ -97,7 +97,7 @@ def args_for(root: Path, how: str, **more: Any) -> EvaluateArgs:
 
 def row(root: Path) -> ResultRow:
     (evaluation,) = open_evaluations([root])
-    return summarise(evaluation.results)
+    return summarize(evaluation.results)
 
 
 @pytest.mark.parametrize("how", ["raise", "nan", "late", "exit", "kill", "connection"])
@@ -279,8 +279,8 @@ def test_how_restarted_episodes_count() -> None:
     assert judged(few, accepted=False) == tuple(few) and lost(few) == allowed(10) == 2
     accepted = judged(few, accepted=True)
     assert [r.cause for r in accepted] == [RESTARTED] * 2 + ["success"] * 8
-    rate = summarise(accepted).success_once
-    plain = summarise(few).success_once
+    rate = summarize(accepted).success_once
+    plain = summarize(few).success_once
     assert rate.value == 0.8 and rate.high == plain.high and rate.low < plain.low
     many = [*few, result(10, 1, "error")]  # a third start that came to no result
     assert [r.cause for r in judged(many, False)].count(RESTARTED) == 3

@@ -321,12 +321,12 @@ def touched_but_left_standing(t: Trial) -> None:
 FAMILY = "areas"
 
 
-def neighbours(t: Trial) -> tuple[int, int, int]:
+def neighbors(t: Trial) -> tuple[int, int, int]:
     return 3, 4, t.role("area")
 
 
 def wrong_order(t: Trial) -> tuple[int, int, int]:
-    first, second, area = neighbours(t)
+    first, second, area = neighbors(t)
     t.take(second).put_on(area, (0.05, 0.05)).take(first).put_on(area, (-0.05, -0.05))
     return first, second, area
 

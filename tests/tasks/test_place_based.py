@@ -312,7 +312,7 @@ def test_back_without_having_been_away_is_not_restored(split):
         assert not play.solved
 
 
-# ---- neighbours ----
+# ---- neighbors ----
 
 
 def test_the_neighbour_put_in_first_does_not_count(split):

@@ -215,12 +215,12 @@ def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
 
 def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192) -> np.ndarray:
     """Return a grid of labeled frames of episodes, (H, W, 3) uint8."""
-    labelled = []
+    labeled = []
     for episode, moment in zip(episodes, moments, strict=True):
         tile, frame = _label(episode.key, tile_px).copy(), Image.fromarray(episode.frames[moment])
         tile.paste(frame.resize((tile_px, tile_px), Image.Resampling.BOX), (0, LABEL_PX))
-        labelled.append(tile)
-    return np.asarray(sheet(labelled, columns=int(np.ceil(np.sqrt(1.4 * len(episodes))))))
+        labeled.append(tile)
+    return np.asarray(sheet(labeled, columns=int(np.ceil(np.sqrt(1.4 * len(episodes))))))
 
 
 @cache

@@ -11,7 +11,7 @@ import pandas as pd
 
 from clevrskills.core.report import Cell, Measure, Protocol, protocol_of, reported
 from clevrskills.evaluation.benchmark.protocol import cell_tasks
-from clevrskills.evaluation.report.tables import Table, summarise, table_of
+from clevrskills.evaluation.report.tables import Table, summarize, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import interval
 from clevrskills.evaluation.sequential.rounds import round_values
@@ -129,5 +129,5 @@ def _estimate(
         least, most = round_values(known, tasks, int(about["population"]))
         mean_success = float(least.mean()) if len(least) else math.nan
         return Estimate(mean_success, *interval(least, most), least.size)
-    row = summarise(results, (measure,), suite)
+    row = summarize(results, (measure,), suite)
     return row.success_once if measure is SUCCESS else row.measures[measure.name]

@@ -15,7 +15,7 @@ import pandas as pd
 from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.handover.director import NO_HANDOVER
 from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, PROMPT, WHOLE, Part, leaf_part
-from clevrskills.evaluation.report.tables import ResultRow, Table, summarise
+from clevrskills.evaluation.report.tables import ResultRow, Table, summarize
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import (
     Estimate,
@@ -139,7 +139,7 @@ def part_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
             groups.setdefault(key, []).append(result)
         for (level, task, part, split), found in sorted(groups.items()):
             about: dict[str, Any] = {"level": level, "task": f"{task}: {part}", "split": split}
-            rows.append(summarise(found, run=evaluation.label, **about))
+            rows.append(summarize(found, run=evaluation.label, **about))
     return sorted(rows, key=lambda row: (row.level, row.task, row.split))
 
 

@@ -21,7 +21,7 @@ from clevrskills.evaluation.report.tables import (
     pool,
     splits_of,
     strata,
-    summarise,
+    summarize,
     table_of,
     words,
 )
@@ -92,7 +92,7 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
                     if found:
                         about = {"run": evaluation.label, "split": split, "tag": tag}
                         rows.append(
-                            summarise(found, measures, evaluation.suite, **about, value=str(value))
+                            summarize(found, measures, evaluation.suite, **about, value=str(value))
                         )
     return rows
 
@@ -132,7 +132,7 @@ def oracle_table(evaluations: Sequence[Evaluation]) -> list[Table]:
             tasks = {r.task for r in both[0]} & {r.task for r in both[1]}
             for level in dict.fromkeys(r.level for r in both[0] if r.task in tasks):
                 own, best = (
-                    summarise(
+                    summarize(
                         [r for r in found if r.level == level and r.task in tasks],
                         [measure],
                         run.suite,

@@ -215,7 +215,7 @@ def pool(strata: Sequence[np.ndarray], suite: Suite | None) -> list[np.ndarray]:
     return [np.concatenate(strata)] if together else list(strata)
 
 
-def summarise(
+def summarize(
     results: Iterable[EpisodeResult],
     measures: Iterable[Measure] = (),
     suite: Suite | None = None,
@@ -407,7 +407,7 @@ def _rows(
         for (level, task, split), results in groupby(ordered, key=key):
             run = evaluation.run
             about = {"run": evaluation.label, "level": level, "task": task, "split": split}
-            row = summarise(
+            row = summarize(
                 results,
                 measures,
                 evaluation.suite,

@@ -12,7 +12,7 @@ import pandas as pd
 from clevrskills.core.policy import FORMS
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.tables import latex_escape, markdown, summarise
+from clevrskills.evaluation.report.tables import latex_escape, markdown, summarize
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, open_evaluations
 from clevrskills.evaluation.statistics import Estimate, over_runs
 from clevrskills.jobs.files import read_json, write_whole
@@ -301,7 +301,7 @@ def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> It
 def _entry(runs: Sequence[Sequence[EpisodeResult]]) -> Entry:
     """Return the numbers of the same episodes over the training runs."""
     runs = [run for run in runs if any(result.counts for result in run)] or runs[:1]
-    rows = [summarise(results) for results in ([*chain(*runs)], *runs)]
+    rows = [summarize(results) for results in ([*chain(*runs)], *runs)]
 
     def number(name: str, is_share: bool = False) -> Estimate:
         whole, *each = (getattr(row, name) for row in rows)

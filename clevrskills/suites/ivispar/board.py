@@ -25,7 +25,7 @@ class Board:
     size: int  # cells in a row, n
 
     @cached_property
-    def neighbours(self) -> Sequence[Sequence[int]]:
+    def neighbors(self) -> Sequence[Sequence[int]]:
         """Neighbor of each cell in each of :data:`DIRECTIONS`, -1 beyond the edge."""
         n = self.size
 
@@ -43,7 +43,7 @@ class Board:
 
     def target(self, state: State, piece: int, direction: int) -> int:
         """Return the cell that a piece would move to; -1: beyond the edge."""
-        return self.neighbours[state[piece]][direction]
+        return self.neighbors[state[piece]][direction]
 
     def moved(self, state: State, piece: int, direction: int) -> State | None:
         """Return the state after a move; ``None``: the target is taken or beyond the edge."""

@@ -27,7 +27,7 @@ def solve(board: Board, start: State, goal: State, most: int | None = None) -> l
     limit = most if most is not None else least + 10**6
     if least > limit:
         return None
-    manhattan, neighbours = board.manhattan, board.neighbours
+    manhattan, neighbors = board.manhattan, board.neighbors
     # ties: the state that is further from the start comes first
     queue: list[tuple[int, int, State, int]] = [(least, 0, start, least)]
     came: dict[State, tuple[State, Move] | None] = {start: None}
@@ -46,7 +46,7 @@ def solve(board: Board, start: State, goal: State, most: int | None = None) -> l
         taken = set(state)
         for piece, cell in enumerate(state):
             to = manhattan[goal[piece]]
-            for direction, target in enumerate(neighbours[cell]):
+            for direction, target in enumerate(neighbors[cell]):
                 if target < 0 or target in taken:
                     continue
                 left = rest + to[target] - to[cell]

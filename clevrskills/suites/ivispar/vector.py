@@ -70,7 +70,7 @@ class BoardVectorEnv:
         self.num_actions = len(DIRECTIONS) * pieces
         cells = size * size
         # one more cell, always taken, represents everything beyond the edge
-        beside = np.array(board.neighbours, np.int64)
+        beside = np.array(board.neighbors, np.int64)
         self._beside = np.where(beside < 0, cells, beside).reshape(-1)
         self._apart = np.array(board.manhattan)
         self._generator = np.random.default_rng(seed)
@@ -194,7 +194,7 @@ def observe_cells(cells: np.ndarray, goals: np.ndarray, size: int) -> np.ndarray
     taken = np.zeros((count, n2 + 1), bool)
     taken[rows, cells] = True
     taken[:, n2] = True
-    beside = np.array(Board(size).neighbours)
+    beside = np.array(Board(size).neighbors)
     target = np.where(beside < 0, n2, beside)  # (n n, 4)
     possible = taken[:, :n2, None] & ~taken[:, target]
     flat = (planes.reshape(count, -1), possible.reshape(count, -1))

@@ -94,7 +94,7 @@ class Neighbour(Task):
             poses.append(table.place(item))
             aside = _cosine(poses[0], poses[-1], direction) <= ASIDE_COS
             if not aside or _image_cosine(rng, poses[0], poses[-1], direction) > ASIDE_IMAGE_COS:
-                raise LayoutError("two neighbours in the same direction")
+                raise LayoutError("two neighbors in the same direction")
         textures = rng.textures_for(tile_names, pools.textures_2)
         colors = rng.textures_for(names, pools.textures_1, in_turn=True)
         bodies: list[Body | None] = [None] * len(self.slots)

@@ -16,7 +16,7 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout, LayoutError
 
 GAP_M = 0.04
-"""Room for the gripper between neighbouring objects."""
+"""Room for the gripper between neighboring objects."""
 LEAST_MOVE_M = 0.10
 """Least distance from the initial to the target position of an object: twice the tolerance."""
 

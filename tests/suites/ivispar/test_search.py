@@ -63,8 +63,8 @@ def test_lengths_along_an_episode() -> None:
 def test_cells_and_directions() -> None:
     board = Board(4)
     assert [cell_name(cell, 4) for cell in (0, 3, 12, 13)] == ["A1", "D1", "A4", "B4"]
-    names = {way: cell_name(board.neighbours[5][k], 4) for k, way in enumerate(DIRECTIONS)}
+    names = {way: cell_name(board.neighbors[5][k], 4) for k, way in enumerate(DIRECTIONS)}
     assert names == {"left": "A2", "right": "C2", "up": "B3", "down": "B1"}
-    assert board.neighbours[0] == [-1, 1, 4, -1]
+    assert board.neighbors[0] == [-1, 1, 4, -1]
     assert board.moved((0, 1), 0, DIRECTIONS.index("right")) is None  # taken
     assert board.moved((0, 1), 0, DIRECTIONS.index("up")) == (4, 1)

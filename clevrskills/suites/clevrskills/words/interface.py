@@ -147,7 +147,7 @@ SKILLS = SkillsInterface(
         "examples": ["pick up object_0", "put object_0 on base_0", "put down", "wait"],
     },
     "one command each turn, which the arm carries out; X, Y and Z are keys or names of things, "
-    "places are in metres",
+    "places are in meters",
     codes=CODES,
     grammar=_canonical,
 )

@@ -145,7 +145,7 @@ PICK_PLACE = PoseInterface(
         "field_x_m": list(FIELD.x_m),
         "field_y_m": list(FIELD.y_m),
     },
-    "six numbers: x, y and turn of the pick, then of the place, in metres and radians",
+    "six numbers: x, y and turn of the pick, then of the place, in meters and radians",
     ("pick x", "pick y", "pick turn", "place x", "place y", "place turn"),
 )
 PICK_PLACE_PIXELS = PixelInterface(

@@ -67,7 +67,7 @@ def check(found: dict[str, np.ndarray], episodes: list[Episode]) -> None:
 
 
 def check_windows(found: dict[str, np.ndarray], lengths: list[int]) -> None:
-    """With delta timestamps, through a loader: the neighbours of each frame in its episode."""
+    """With delta timestamps, through a loader: the neighbors of each frame in its episode."""
     starts = np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
     stops = starts + np.repeat(lengths, lengths)
     now = np.arange(sum(lengths))

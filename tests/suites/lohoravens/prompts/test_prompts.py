@@ -114,7 +114,7 @@ def test_a_reader_behind_http_solves_tasks_from_the_text(task: str) -> None:
     """Where every instruction is carried out as it should."""
     env: Any = SUITE.make(EnvConfig(task, "test"))
     prompter = FieldPrompter({})
-    with mock_server.serving(mock_server.behaviour("readers.lohoravens:reply")) as url:
+    with mock_server.serving(mock_server.behavior("readers.lohoravens:reply")) as url:
         client = ChatClient(url, "m")
         for seed in range(2):
             env.reset(options={"episode": SUITE.draw(task, "test", seed)})
