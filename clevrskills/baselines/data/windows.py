@@ -275,8 +275,8 @@ class Windows(Dataset[Batch]):
 class SampleOrder:
     """Endless random order of windows, in rounds.
 
-    A round has as many windows as there are, with each task sampled in proportion to its weight.
-    Rounds differ; each is a function of the seed and its number alone.
+    A round has as many windows as there are, with each task that has windows sampled in proportion
+    to its weight. Rounds differ; each is a function of the seed and its number alone.
 
     Args:
         windows: The windows.
@@ -293,16 +293,18 @@ class SampleOrder:
     ) -> None:
         names, numbers = np.unique(windows.tasks, return_inverse=True)
         task = np.repeat(numbers.astype(np.int16), windows.counts)
-        self._windows = [np.flatnonzero(task == k) for k in range(len(names))]
+        by_task = {str(name): np.flatnonzero(task == k) for k, name in enumerate(names)}
+        filled = [name for name, each in by_task.items() if len(each)]
+        self._windows = [by_task[name] for name in filled]
         self._size, self._seed = len(windows), seed
         if weights is None:
             self._shares = np.array([len(w) for w in self._windows]) / self._size
             return
-        check_names(**{"task of the demonstrations": (weights, names.tolist())})
+        check_names(**{"task of the demonstrations": (weights, [*by_task])})
         for name, weight in weights.items():
             if not 0.0 <= weight < math.inf:
                 raise ClevrSkillsError(f"the weight of {name} must be 0 or more, not {weight}")
-        shares = np.array([weights.get(str(name), 1.0) for name in names])
+        shares = np.array([weights.get(name, 1.0) for name in filled])
         if not shares.sum():
             raise ClevrSkillsError("all tasks have weight 0: give one a positive weight")
         self._shares = shares / shares.sum()

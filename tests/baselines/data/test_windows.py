@@ -244,6 +244,9 @@ def test_weights_of_tasks(demos: Path) -> None:
     assert set(of[alone]) == {"reach"} and set(alone) == set(np.flatnonzero(of == "reach"))
     with pytest.raises(UnknownNameError, match="unknown task of the demonstrations 'sort'"):
         SampleOrder(windows, {"sort": 1.0})
+    windows.counts = np.where(np.array(windows.tasks) == "visit", windows.counts, 0)
+    for weights in (None, {}, {"reach": 2.0}):  # a task without windows
+        assert set(SampleOrder(windows, weights).round(0)) == {*range(windows.counts.sum())}
     for bad in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ClevrSkillsError, match=f"weight of reach must be 0 or more, not {bad}"):
             SampleOrder(windows, {"reach": bad})
