@@ -8,14 +8,14 @@ from clevrskills.suites.asgardbench.models.catalogue import (
     STATES,
     builder,
     fixture_builders,
-    thing_builders,
+    item_builders,
 )
 from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, State
 from clevrskills.suites.asgardbench.models.surfaces import texture
 
 ALL = [
     (kind, state)
-    for kind in (*thing_builders(), *fixture_builders())
+    for kind in (*item_builders(), *fixture_builders())
     for state in (State(), *STATES.get(kind, ()))
 ]
 
@@ -37,7 +37,7 @@ def test_meshes(kind, state):
         assert piece.joint is None or piece.joint in made.joints
 
 
-@pytest.mark.parametrize("kind", [*thing_builders()])
+@pytest.mark.parametrize("kind", [*item_builders()])
 def test_objects_are_portable_and_stand_on_their_frame(kind):
     low, high = drawn(kind, State()).bounds_m()
     assert -0.002 <= low[2] < 0.01
