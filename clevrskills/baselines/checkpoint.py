@@ -32,6 +32,12 @@ class CheckpointDescription:
     spec: PolicySpec  # observations and actions
     provenance: Mapping[str, Any]  # training data and settings, as JSON data
 
+    @property
+    def trained_tasks(self) -> tuple[str, ...]:
+        """Keys of the tasks it was trained on, those of the checkpoint it started from included."""
+        made = self.provenance
+        return tuple(sorted({*made.get("tasks", ()), *made.get("earlier_tasks", ())}))
+
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``config.json``."""
         return {
@@ -66,7 +72,7 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     policy = build(about.policy, config, about.spec)
     fill(policy, folder)
     policy.track = str(Track.of(about.provenance) or "")
-    policy.trained_tasks = tuple(about.provenance.get("tasks", ()))
+    policy.trained_tasks = about.trained_tasks
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return policy.to(device).eval()
 

@@ -84,6 +84,8 @@ class TrainingConfig:
             track = track.after(Track.of(self.before.provenance) or Track(None, 0, False))
         identity = {k: v for k, v in self.identity.items() if k not in ("policy", "config", PLACES)}
         provenance = identity | self.provenance(policy, windows, asdict(track))
+        if self.before is not None:
+            provenance["earlier_tasks"] = sorted(self.before.trained_tasks)
         config = pinned(self.config, self.placed)
         return CheckpointDescription(self.policy, config, self.spec, provenance)
 

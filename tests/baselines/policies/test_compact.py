@@ -707,5 +707,10 @@ def test_the_recipe_from_nothing_to_results(
     assert "stage" not in capsys.readouterr().out
     learned = checkpoint.describe(find(out / "controller")).provenance["learned_from"]
     assert (learned["demonstrations"], learned["scenes"] >= 4) == (2, True)
+    further = {"policy": None, "recipe": None, "configuration": None, "steps": 1}
+    further |= {"from_": out / "controller", "data": (out / "demonstrations",)}
+    assert train(replace(args, **further, out=tmp_path / "further")) == 0
+    twice = checkpoint.describe(find(tmp_path / "further")).provenance["learned_from"]
+    assert (twice["demonstrations"], twice["scenes"]) == (4, learned["scenes"])
     with pytest.raises(ClevrSkillsError, match="seed 0, not 1"):
         train(replace(args, seed=1))

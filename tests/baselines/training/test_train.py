@@ -193,7 +193,9 @@ def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> No
     assert about[0].spec == about[1].spec  # though the mean action of this task is another
     assert about[0].provenance["tasks"] == ["visit"]
     assert about[0].provenance["from"] == str(undisturbed)
-    assert load(args.out, "cpu").track == "open (12 demonstrations)"
+    tuned = load(args.out, "cpu")
+    assert tuned.track == "open (12 demonstrations)"
+    assert {*tuned.trained_tasks} == {*about[1].provenance["tasks"]} > {"visit"}
 
 
 def test_from_a_checkpoint_with_another_configuration(

@@ -76,29 +76,37 @@ class CompactTraining(TrainingConfig):
     def provenance(
         self, policy: LearnedPolicy, windows: Any, track: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return what the policy is made of, as JSON data; what the checkpoint that it starts from
-        has declared stays.
+        """Return training data and numbers of parameters of the policy, as JSON data. Those of the
+        checkpoint that it starts from are included, as in :class:`Track`.
         """
-        tasks = sorted(set(windows.tasks))
+        tasks, before = sorted(set(windows.tasks)), self._declared()
         if self.scenes is not None:
             labels = "positions, boxes, subgoals and grasp points of the simulator"
-            learned = {"scenes": len(windows), "scene_tasks": tasks, "scene_labels": labels}
-            learned["calibration"] = "of the base camera, in training and acting"
+            learned = {
+                "scenes": before.get("scenes", 0) + len(windows),
+                "scene_tasks": sorted({*before.get("scene_tasks", ()), *tasks}),
+                "scene_labels": labels,
+                "calibration": "of the base camera, in training and acting",
+            }
         else:
             labels = "positions and subgoals of the simulator"
-            learned = {"demonstrations": len(windows.tasks), "demonstration_labels": labels}
+            count = before.get("demonstrations", 0) + len(windows.tasks)
+            learned = {"demonstrations": count, "demonstration_labels": labels}
         return {
             "data": [str(root) for root in self.args.data],
             "track": track,
             "tasks": tasks,
-            "learned_from": self._declared() | learned,
+            "learned_from": before | learned,
             "parameters": sum(p.numel() for p in policy.parameters()),
             "trained_parameters": sum(p.numel() for p in policy.parameters() if p.requires_grad),
         }
 
     def _declared(self) -> dict[str, Any]:
-        """Return the training data declared by the checkpoint that it starts from."""
-        return {} if self.before is None else dict(self.before.provenance.get("learned_from", {}))
+        """Return the training data declared by the checkpoint that it starts from, without its
+        compute.
+        """
+        declared = {} if self.before is None else self.before.provenance.get("learned_from", {})
+        return {name: value for name, value in declared.items() if name != "compute"}
 
 
 def prepare(
