@@ -11,7 +11,8 @@ further input; first frames of demonstrations; and initial scenes, half of them 
 random pose. Each is then tested on initial scenes of ``val``, where the arm reveals nothing, and
 on frames of demonstrations left out of training. The network with the pose also gets those of
 other frames there. The body nearest to the predicted position is compared with the object of the
-next subgoal.
+next subgoal. Scores are written to ``scores.json`` in the output folder after each training; a
+rerun continues after the last one.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneHeader, SceneSet
 from clevrskills.dataset_tools.scenes.worker import ScenePart, SceneWorker
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import read_json, to_json, write_whole
 
 FRAMES = 4
 """Frames of a demonstration."""
 HELD_OUT = 10
 """One in so many demonstrations is left out of training."""
 POSE_UNIT_M = 0.1
+SCORES_FILE = "scores.json"
 
 
 @dataclass
@@ -61,7 +64,7 @@ class Args:
     val: Path
     """Scenes of ``val``."""
     out: Path
-    """Folder of the frames, which are kept."""
+    """Folder of the frames, which are kept, and of the scores."""
     steps: int = 500
     """Optimizer steps of each training."""
     batch: int = 32
@@ -173,8 +176,8 @@ def train(args: Args, part: Part, poses: Tensor | None) -> CompactPolicy:
 
 
 @torch.no_grad()
-def right(policy: CompactPolicy, part: Part, poses: Tensor | None) -> str:
-    """Return how often the nearest body is the right one, with a 95 % interval."""
+def right(policy: CompactPolicy, part: Part, poses: Tensor | None) -> dict[str, Any]:
+    """Return how often the nearest body is the right one."""
     found = []
     for k, scene in enumerate(part.scenes):
         batch: SceneBatch = part.windows[[k]]
@@ -188,8 +191,8 @@ def right(policy: CompactPolicy, part: Part, poses: Tensor | None) -> str:
         place = policy.camera.points(*answer.pixels(corner[:1]))[0, 0].numpy()
         nearest = np.linalg.norm(scene.positions - place, axis=1).argmin()
         found.append(nearest == scene.subgoal.object)
-    low, high = wilson(sum(found), len(found))
-    return f"{np.mean(found):.1%} [{low:.1%}, {high:.1%}] of {len(found)}"
+    chance = np.mean([1 / len(scene.positions) for scene in part.scenes])
+    return {"right": int(sum(found)), "of": len(found), "chance": round(float(chance), 3)}
 
 
 def main(args: Args) -> None:
@@ -205,22 +208,33 @@ def main(args: Args) -> None:
     starts = Part(val, [scene for scene in val.scenes if not scene.elsewhere])
     at_start = poses_of(args, frames.scenes[:1]).expand(len(starts.scenes), 7)
     of_known, of_new = (poses_of(args, part.scenes) for part in (known, new))
-    for name, part in (("start", starts), ("frames", new)):
-        chance = np.mean([1 / len(scene.positions) for scene in part.scenes])
-        print(f"chance: {name} {chance:.1%}")
+    path, settings = args.out / SCORES_FILE, {"steps": args.steps, "seed": args.seed}
+    scores: dict[str, Any] = read_json(path) if path.is_file() else settings | {"trainings": {}}
+    if any(scores[name] != value for name, value in settings.items()):
+        raise ClevrSkillsError(f"{path} has scores of other --steps or --seed")
     for title, part, poses in (
         ("frames", known, None),
         ("frames, arm pose", known, of_known),
         ("first frames", first, None),
         ("scenes", Part(drawn, drawn.scenes), None),
     ):
+        if title in scores["trainings"]:
+            continue
         policy = train(args, part, poses)
         tests = [("start", starts, at_start), ("frames", new, of_new)]
         if poses is not None:
             tests.append(("frames, poses of others", new, of_new.roll(len(of_new) // 2, 0)))
-        for name, test, arm in tests:
-            score = right(policy, test, None if poses is None else arm)
-            print(f"{title} ({len(part.scenes)} images): {name} {score}", flush=True)
+        found = {
+            name: right(policy, test, None if poses is None else arm) for name, test, arm in tests
+        }
+        scores["trainings"][title] = {"images": len(part.scenes), **found}
+        write_whole(path, to_json(scores, indent=1) + "\n")
+        for name, score in found.items():
+            low, high = wilson(score["right"], score["of"])
+            share = score["right"] / score["of"]
+            print(
+                f"{title}: {name} {share:.1%} [{low:.1%}, {high:.1%}], chance {score['chance']:.1%}"
+            )
 
 
 if __name__ == "__main__":
