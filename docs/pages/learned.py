@@ -33,10 +33,16 @@ PAGE, FOLDER, POSITIONS = DOCS / "training_results.md", RESULTS / "learned", RES
 PART = re.compile(r"(<!-- (\w+) -->).*?(<!-- end of \2 -->)", re.DOTALL)
 CONTROL = "bc-compact-l0"
 STREAM = "stream-robolm-compact"
-SEQUENTIAL = {"compact-l0-l1": "L1", "compact-l0-l1-l2": "L2"}
-"""Rows trained level by level, with the last level."""
+SEQUENTIAL = {"compact-l0-l1": "L0+L1", "compact-l0-l1-l2": "all"}
+"""Rows trained level by level, with their levels."""
 LEARNED = ("compact", *SEQUENTIAL, "compact-l0", STREAM, CONTROL)
 POLICIES = (*LEARNED, "oracle", "random", "zero")
+COMPARED = (
+    ("compact-l0", CONTROL, "L0"),
+    ("compact-l0-l1", "compact", "L1"),
+    ("compact-l0-l1-l2", "compact", "L2"),
+)
+"""Pairs of policies that are compared on a level."""
 SPLITS = {"test": "unseen", "train": "seen"}
 COLUMNS = (
     *(("L0", "trained"), ("L1", "zero-shot"), ("L2", "zero-shot")),
@@ -131,7 +137,7 @@ def read() -> tuple[dict[tuple[str, str], Outcomes], dict[str, str]]:
 
 
 def levels(clean: Mapping[str, Outcomes], trained_on: Mapping[str, str]) -> str:
-    """Return the table of success rates by level, and the gain over the control."""
+    """Return the table of success rates by level, and that of paired differences."""
     rows = []
     for policy in sorted((n for n in clean if _seedless(n) in POLICIES), key=_place):
         for split, objects in SPLITS.items():
@@ -148,11 +154,13 @@ def levels(clean: Mapping[str, Outcomes], trained_on: Mapping[str, str]) -> str:
                 rows.append([f"`{policy}`", objects, *texts, str(min(counts))])
     heads = ["policy", "objects", *(_heading(c) for c in COLUMNS), "episodes a task"]
     table = markdown(heads, rows)
-    one, other = (clean.get(name) for name in ("compact-l0", CONTROL))
-    if one is None or other is None:
-        return table
-    gain = paired_difference(_pairs(other, one)).percent()
-    return f"{table}\n\nPaired by episode, `compact-l0` exceeds `{CONTROL}` by {gain} points."
+    pairs = [
+        [f"`{one}`", f"`{other}`", level, paired_difference(found).percent(1, "+")]
+        for one, other, level in COMPARED
+        if {one, other} <= clean.keys() and (found := _pairs(clean[other], clean[one], level))
+    ]
+    heads = ["policy", "minus", "level", "difference in points"]
+    return f"{table}\n\nPaired by episode, on unseen objects:\n\n{markdown(heads, pairs)}"
 
 
 def _seedless(policy: str) -> str:
@@ -267,7 +275,8 @@ def _of(name: str) -> tuple[str, str]:
 
 
 def _setting(level: str, trained_on: str) -> str:
-    return "trained" if level in ("L0", trained_on) or trained_on == "all" else "zero-shot"
+    trained = level == "L0" or level in trained_on.split("+") or trained_on == "all"
+    return "trained" if trained else "zero-shot"
 
 
 def _heading(column: tuple[str, ...]) -> str:
@@ -288,11 +297,15 @@ def _rate(run: Outcomes, level: str, split: str) -> Estimate | None:
     return share([_solved(run.outcomes[name]) for name in names])
 
 
-def _pairs(one: Outcomes, other: Outcomes) -> list[np.ndarray]:
-    """Return the outcomes of two runs on the same episodes, (n, 2) bool for each task."""
-    found = []
+def _pairs(one: Outcomes, other: Outcomes, level: str = "") -> list[np.ndarray]:
+    """Return the outcomes of two runs on the same episodes, (n, 2) bool for each task; of a level:
+    of its tasks on unseen objects.
+    """
+    found, known = [], load_suite().tasks
     for name in one.outcomes.keys() & other.outcomes.keys():
-        if one.files.get(name) == other.files.get(name):
+        task, split = _of(name)
+        chosen = not level or (known[task].level, split) == (level, "test")
+        if chosen and one.files.get(name) == other.files.get(name):
             both = zip(one.outcomes[name], other.outcomes[name], strict=False)
             pairs = [(a == "1", b == "1") for a, b in both if MISSING not in (a, b)]
             found.append((name, np.array(pairs).reshape(-1, 2)))
