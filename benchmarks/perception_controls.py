@@ -34,6 +34,7 @@ from clevrskills.dataset_tools.scenes.scene_set import SceneSet
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.rollout import PolicyRollout, Rules
 from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.sim.cameras import FixedCamera
 
 LEVEL, SPLIT = "L0", "val"
@@ -57,6 +58,8 @@ class Args:
     """Seed of the first episode; the others follow."""
     scenes: Path | None = None
     """Training scenes for a fitted calibration."""
+    out: Path | None = None
+    """File for the numbers of solved episodes, JSON."""
 
 
 class Perception:
@@ -150,15 +153,19 @@ def main(args: Args) -> None:
         eye, fov_deg = np.round(fitted.eye_m, 3).tolist(), np.degrees(fitted.fov_rad)
         print(f"fitted camera: at {eye} m, field of view {fov_deg:.1f} degrees")
         cameras[FITTED] = Calibration(fitted)
-    total = dict.fromkeys(cameras, 0)
+    successes: dict[str, dict[str, int]] = {each: {} for each in cameras}
     tasks = args.tasks or [key for key, info in known.items() if info.level == LEVEL]
     for task in tasks:
         solved = measure(args, task, policy, perception, cameras)
-        total = {each: total[each] + solved[each] for each in cameras}
+        for condition, count in solved.items():
+            successes[condition][task] = count
         each = ", ".join(f"{condition} {count}" for condition, count in solved.items())
         print(f"{task:22} of {args.episodes}: {each}", flush=True)
-    for condition, count in total.items():
-        number = len(tasks) * args.episodes
+    if args.out:
+        about = {"checkpoint": args.checkpoint, "episodes": args.episodes, "seed": args.seed}
+        write_whole(args.out, to_json({**about, "solved": successes}, indent=1) + "\n")
+    for condition, of in successes.items():
+        count, number = sum(of.values()), len(tasks) * args.episodes
         low, high = wilson(count, number)
         print(f"{condition}: {count} of {number}, {count / number:.1%} [{low:.1%}, {high:.1%}]")
 
