@@ -57,7 +57,7 @@ class Conditions:
     axes: Mapping[str, int] = field(default_factory=dict)  # level, 1 to 5, of each perturbed axis
     twin: str = ""  # content hash of the clean episode; empty: this one is clean
     cameras: Mapping[str, Viewpoint] = field(default_factory=dict)  # changed viewpoints by camera
-    light: Light | None = None  # ``None``: default light
+    light: Light | None = None  # ``None``: no change
     surfaces: Surfaces | None = None  # ``None``: default surfaces
     image: ImageNoise | None = None  # ``None``: no noise
     start_qpos: tuple[float, ...] = ()  # initial joint angles in rad; empty: default

@@ -36,11 +36,12 @@ Direction = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Light:
-    """Lighting of a scene, linear RGB."""
+    """Change of the lights of a look, linear RGB."""
 
-    ambient: Color
-    # direction and color of directional lights; only the first casts shadows
-    lamps: tuple[tuple[Direction, Color], ...]
+    ambient: float  # factor of the ambient light
+    # of each directional light: rotation about the vertical axis in rad, factors of its color
+    lamps: tuple[tuple[float, Color], ...]
+    added: tuple[tuple[Direction, Color], ...] = ()  # direction and color of further lights
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Setting:
     look: str = LOOKS[0]  # one of :data:`~clevrskills.core.env_config.LOOKS`
     # initial joint angles by robot, where the neutral ones would occlude the scene
     start_qpos: Mapping[str, tuple[float, ...]] = field(default_factory=dict, hash=False)
-    light: Light | None = None  # ``None``: the default of the look
+    light: Light | None = None  # ``None``: no change
     surfaces: Surfaces | None = None  # ``None``: wood, tiles and a pale sky
 
     def __post_init__(self) -> None:

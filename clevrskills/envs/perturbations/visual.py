@@ -69,28 +69,19 @@ def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> 
 
 
 def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Sample directions, colors and strengths of lights, at high levels with another light."""
-    look = draft.setting.look
-    lamps = []
-    for direction, color in scene_visuals.LIGHTS[look]:
-        turn = generator.uniform(-1, 1) * radians(most["turn_deg"])
-        x, y, z = direction
-        turned = (cos(turn) * x - sin(turn) * y, sin(turn) * x + cos(turn) * y, z)
-        strength = 1.0 + generator.uniform(-1, 1) * most["strength_%"] / 100
-        lamps.append((_rounded(turned), _rounded(_tint(color, most, generator) * strength)))
+    """Sample changes of the lights of a look, at high levels with another light."""
+    lamps, added = [], []
+    for _ in scene_visuals.LIGHTS[draft.setting.look]:
+        turn, strength, warm = generator.uniform(-1, 1, 3)
+        tint = warm * most["tint_%"] / 100  # warmer or colder
+        factors = np.array([1 + tint, 1, 1 - tint]) * (1 + strength * most["strength_%"] / 100)
+        lamps.append((round(float(turn) * radians(most["turn_deg"]), 6), _rounded(factors)))
     around, brightness = generator.uniform(0, 1, 2)
     if most["lamps"]:  # the shaders support three
         direction = (cos(2 * pi * around), sin(2 * pi * around), -1.2)
-        lamps.append((_rounded(direction), _rounded(np.full(3, 0.3 + 0.3 * brightness))))
-    ambient = np.array(scene_visuals.AMBIENT_LIGHT[look])
+        added.append((_rounded(direction), _rounded(np.full(3, 0.3 + 0.3 * brightness))))
     dim = 1.0 + generator.uniform(-1, 1) * most["strength_%"] / 200
-    draft.conditions["light"] = Light(_rounded(ambient * dim), tuple(lamps))
-
-
-def _tint(color: tuple[float, ...], most: Range, generator: np.random.Generator) -> np.ndarray:
-    """Return a warmer or colder color."""
-    warm = generator.uniform(-1, 1) * most["tint_%"] / 100
-    return np.array(color) * (1.0 + warm, 1.0, 1.0 - warm)
+    draft.conditions["light"] = Light(round(float(dim), 6), tuple(lamps), tuple(added))
 
 
 def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -> None:

@@ -10,7 +10,7 @@ from clevrskills.core.suite import Perturbable, Suite, perturbed
 from clevrskills.evaluation.freeze.screening import EpisodeScreener
 from clevrskills.jobs.journal import Record
 
-REVISION = 2
+REVISION = 3
 """Revision of perturbation and screening; verdicts of other revisions are not reused."""
 TURNED_AWAY = ("goal holds", "overlap", "moved while settling")
 """Faults of the start for which an episode is rejected."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
+from math import cos, sin
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -213,12 +214,16 @@ def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABL
 def load_lighting(
     scene: ManiSkillScene | sapien.Scene, look: str, light: Light | None = None
 ) -> None:
-    """Add ambient and directional lights, by default those of the look; with ``soft``, the first
+    """Add ambient and directional lights of a look, changed by ``light``; with ``soft``, the first
     casts shadows.
     """
-    light = light or Light(AMBIENT_LIGHT[look], tuple(LIGHTS[look]))
-    scene.set_ambient_light(light.ambient)
-    for index, (direction, color) in enumerate(light.lamps):
+    light = light or Light(1.0, ((0.0, (1.0, 1.0, 1.0)),) * len(LIGHTS[look]))
+    scene.set_ambient_light([light.ambient * value for value in AMBIENT_LIGHT[look]])
+    lamps = []
+    for ((x, y, z), color), (turn, factors) in zip(LIGHTS[look], light.lamps, strict=True):
+        turned = (cos(turn) * x - sin(turn) * y, sin(turn) * x + cos(turn) * y, z)
+        lamps.append((turned, tuple(np.multiply(color, factors).tolist())))
+    for index, (direction, color) in enumerate((*lamps, *light.added)):
         scene.add_directional_light(
             direction,
             color,

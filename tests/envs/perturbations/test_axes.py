@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from itertools import islice
 from math import dist, hypot
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from clevrskills.envs.scene_sampling import keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.conditions import Disturbance
+from clevrskills.sim.render import scene_visuals
 from clevrskills.tasks import Layout
 from clevrskills.tasks import task as draft_task
 
@@ -286,6 +288,17 @@ def test_clutter_lies_in_the_world(env):
     assert not any(env.faults()[name] for name in ("goal holds", "overlap"))
     env.reset(options={"episode": episode})
     assert env.world.keys == env.task.slots
+
+
+@pytest.mark.parametrize("look", scene_visuals.LIGHTS)
+def test_light_changes_the_lights_of_the_look(look: str) -> None:
+    light, scene = perturb(frozen("sort"), {"light": 1}).conditions.light, Mock()
+    scene_visuals.load_lighting(scene, look, light)
+    lamps = [call.args for call in scene.add_directional_light.call_args_list]
+    for (direction, color), usual in zip(lamps, scene_visuals.LIGHTS[look], strict=True):
+        turn = np.subtract(*(np.arctan2(d[1], d[0]) for d in (direction, usual[0])))
+        assert 0 < abs((turn + np.pi) % (2 * np.pi) - np.pi) <= np.radians(30)
+        assert np.allclose(np.divide(color, usual[1]), 1, atol=0.2)
 
 
 @pytest.mark.slow
