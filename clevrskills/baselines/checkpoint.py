@@ -38,6 +38,12 @@ class CheckpointDescription:
         made = self.provenance
         return tuple(sorted({*made.get("tasks", ()), *made.get("earlier_tasks", ())}))
 
+    @property
+    def learned_from(self) -> dict[str, Any]:
+        """Amounts and labels of its training data, as far as they are declared, without compute."""
+        declared = self.provenance.get("learned_from", {})
+        return {name: value for name, value in declared.items() if name != "compute"}
+
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``config.json``."""
         return {

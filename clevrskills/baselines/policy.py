@@ -173,6 +173,11 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self.config.learning_rate
 
     @property
+    def part_from(self) -> str:
+        """Checkpoint of another policy, part of whose weights it starts from; empty: none."""
+        return ""
+
+    @property
     def starts_published(self) -> bool:
         """``True`` if training starts from published weights of others."""
         return getattr(self.config, "weights", None) is not None or bool(self.pretrained())

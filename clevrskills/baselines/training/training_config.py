@@ -79,13 +79,16 @@ class TrainingConfig:
 
     def describe(self, policy: LearnedPolicy, windows: Any) -> CheckpointDescription:
         """Return the description for checkpoints of the training run."""
-        track = self.track(policy, windows)
-        if self.before is not None:
-            track = track.after(Track.of(self.before.provenance) or Track(None, 0, False))
+        track, before = self.track(policy, windows), self.before
+        if before is None and policy.part_from:
+            before = describe(find(Path(policy.part_from)))
+        if before is not None:
+            track = track.after(Track.of(before.provenance) or Track(None, 0, False))
         identity = {k: v for k, v in self.identity.items() if k not in ("policy", "config", PLACES)}
         provenance = identity | self.provenance(policy, windows, asdict(track))
-        if self.before is not None:
-            provenance["earlier_tasks"] = sorted(self.before.trained_tasks)
+        if before is not None:
+            provenance["earlier_tasks"] = sorted(before.trained_tasks)
+            provenance.setdefault("learned_from", before.learned_from)
         config = pinned(self.config, self.placed)
         return CheckpointDescription(self.policy, config, self.spec, provenance)
 

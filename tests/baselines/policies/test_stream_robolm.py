@@ -36,9 +36,11 @@ from clevrskills.baselines.policies.stream_robolm.cache import window_mask
 from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, StreamRoboLMConfig
 from clevrskills.baselines.prompts import WordTokenizer, encode, stack
 from clevrskills.baselines.registry import configuration
+from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.trainer import learning_rate, make_optimizer
+from clevrskills.baselines.training.training_config import prepare
 from clevrskills.core import geometry
-from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
+from clevrskills.core.checkpoint import WEIGHTS_FILE, find, read_tensors
 from clevrskills.core.policy import PromptInput
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -382,6 +384,17 @@ def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
     assert rollout(policy, {0: 1}, 2)[0][0].shape == (1, 7)
 
 
+def test_compact_declares_the_data_of_its_perception(demos: Path, tmp_path: Path) -> None:
+    own = {"policy": "stream_robolm", "configuration": "compact", "data": (demos,)}
+    training = prepare(TrainArgs(**own, out=tmp_path))  # type: ignore[arg-type]
+    policy, windows, _ = training.make(None)
+    about = training.describe(policy, windows)
+    perception = checkpoint.describe(find(Path("zoo/compact-l0")))
+    assert {*about.trained_tasks} == {*about.provenance["tasks"], *perception.trained_tasks}
+    assert about.provenance["track"]["demonstrations"] > perception.learned_from["demonstrations"]
+    assert about.learned_from == perception.learned_from
+
+
 @pytest.fixture
 def perception() -> PerceptionEncoder:
     encoder = PerceptionEncoder("zoo/compact-l0")
@@ -490,6 +503,7 @@ def test_a_checkpoint_takes_published_weights_from_another_folder(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # else it tries for long
     policy, _ = policy_and_windows("stream_robolm", demos, **backbones)
+    assert policy.starts_published
     (tmp_path / "saved").mkdir()
     about = checkpoint.CheckpointDescription("stream_robolm", policy.config, policy.spec, {})
     checkpoint.write(tmp_path / "saved", policy, about)

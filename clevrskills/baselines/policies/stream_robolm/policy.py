@@ -39,6 +39,8 @@ from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.losses import action_losses, decide_vacuum
 from clevrskills.baselines.policies.stream_robolm.backbones import (
+    PERCEPTION,
+    RANDOM_IMAGE_ENCODERS,
     RANDOM_LANGUAGE_MODELS,
     PerceptionEncoder,
     PretrainedEncoder,
@@ -282,8 +284,13 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return {name for name, parameter in model if not parameter.requires_grad}
 
     @property
+    def part_from(self) -> str:
+        return self.config.perception if self.config.image_encoder == PERCEPTION else ""
+
+    @property
     def starts_published(self) -> bool:
-        return self.config.language_model not in RANDOM_LANGUAGE_MODELS
+        names = {self.config.language_model, self.config.image_encoder}
+        return not names <= {*RANDOM_LANGUAGE_MODELS, *RANDOM_IMAGE_ENCODERS, PERCEPTION}
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         predicted = self._predict(self._known(batch.observations, batch.prompts))
