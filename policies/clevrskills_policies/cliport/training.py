@@ -36,7 +36,8 @@ class TurnTraining(TrainingConfig):
 
     def track(self, policy: LearnedPolicy, windows: TurnWindows) -> Track:
         """Return the track of the data."""
-        return Track(None, len(windows), False)
+        counts = (len(turns.tasks) or len(turns.map) for turns in self.turns)
+        return Track(None, sum(counts), False)
 
     def provenance(
         self, policy: LearnedPolicy, windows: TurnWindows, track: Mapping[str, Any]
@@ -45,6 +46,7 @@ class TurnTraining(TrainingConfig):
         return {
             "data": [str(turns.root) for turns in self.turns],
             "track": track,
+            "tasks": sorted({task for turns in self.turns for task in turns.tasks}),
             "turns": sum(len(turns) for turns in self.turns),
             "parameters": sum(p.numel() for p in policy.parameters()),
         }

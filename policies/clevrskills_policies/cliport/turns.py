@@ -24,6 +24,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from clevrskills.baselines.batch import Movable
 from clevrskills.baselines.data.sources import check_learnable
+from clevrskills.core.suite import all_splits
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
 
@@ -64,6 +65,7 @@ class Turns:
     text: np.ndarray
     action: np.ndarray
     scene: np.ndarray
+    tasks: tuple[str, ...] = ()  # task of each episode; empty: unknown
 
     def __len__(self) -> int:
         """Return the number of turns."""
@@ -82,7 +84,8 @@ def read_turns(root: Path) -> Turns:
     """Return the turns of a dataset or of a file of arrays.
 
     Raises:
-        ClevrSkillsError: There are no such turns, or they are of frozen episodes for evaluation.
+        ClevrSkillsError: There are no such turns, or they are of frozen episodes or of a split for
+            evaluation.
     """
     if root.suffix == ".npz":
         try:
@@ -104,9 +107,13 @@ def read_turns(root: Path) -> Turns:
         for name, value in (*((v, seen[v]) for v in VIEWS), ("text", text), ("action", action)):
             found[name].append(value)
 
-    dataset = Dataset(root)
+    dataset, tasks = Dataset(root), list[str]()
     check_learnable(dataset)
     for episode in dataset:
+        split = all_splits(episode.suite)[0]
+        if episode.info["split"] != split:
+            raise ClevrSkillsError(f"{episode.id} of {root} is held out; allowed: split {split}")
+        tasks.append(episode.info["task"])
         if not episode.has_turns:
             raise ClevrSkillsError(f"{root} has no turns: generate it with --interface")
         text = episode.prompt["plain"] if "plain" in episode.prompt else episode.prompt["text"]
@@ -122,7 +129,8 @@ def read_turns(root: Path) -> Turns:
     if not found["text"]:
         raise ClevrSkillsError(f"{root} has no executed turns")
     scene = np.arange(len(found["text"]))
-    return Turns(root, scene=scene, **{name: np.array(found[name]) for name in ARRAYS})
+    arrays = {name: np.array(found[name]) for name in ARRAYS}
+    return Turns(root, scene=scene, tasks=tuple(tasks), **arrays)
 
 
 class TurnWindows(TorchDataset[TurnBatch]):

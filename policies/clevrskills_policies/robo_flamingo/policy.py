@@ -38,6 +38,7 @@ from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.errors import ClevrSkillsError
 from clevrskills_policies.augmentation import shift
 from clevrskills_policies.robo_flamingo.backbones import (
     TINY_IMAGE_ENCODER,
@@ -91,6 +92,8 @@ class RoboFlamingoConfig(PolicyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         language_dtype(self.language_dtype)
+        if self.weights is None and self.learning_rate != type(self).learning_rate:
+            raise ClevrSkillsError("learning_rate is not used without weights: set scratch_rate")
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,6 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
             image_size=32,
             steps=4,
             starts_every=4,
-            learning_rate=3e-3,
             batch_size=4,
             warm_up_steps=10,
             language_model=TINY_LANGUAGE_MODEL,

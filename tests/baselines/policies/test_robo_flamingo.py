@@ -374,5 +374,7 @@ def test_it_learns_to_see_without_published_weights(demos: Path) -> None:
     assert default.weights is None and default.gate > 0.1 and default.learning_rate == 1e-6
     policy, _ = policy_and_windows("robo_flamingo", demos, gate=default.gate, scratch_rate=1e-4)
     assert policy.learning_rate == 1e-4
+    with pytest.raises(ClevrSkillsError, match="set scratch_rate"):
+        configuration("robo_flamingo", "default", {"learning_rate": 1e-4})
     gates = [p for name, p in policy.named_parameters() if "attn_gate" in name]
     assert gates and all(gate.tanh() > 0.4 for gate in gates)

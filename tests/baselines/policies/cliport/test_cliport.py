@@ -2,19 +2,28 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from clevrskills_policies.cliport.config import CliportConfig
 from clevrskills_policies.cliport.network import TwoStreams
-from clevrskills_policies.cliport.turns import NOTHING, TurnWindows, mirrored, read_turns, to_image
+from clevrskills_policies.cliport.turns import (
+    NOTHING,
+    VIEWS,
+    TurnWindows,
+    mirrored,
+    read_turns,
+    to_image,
+)
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines import load
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import train
 from clevrskills.core.policy import PromptInput, TextAction
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
 
 COLORS = {"red": (255, 87, 89), "green": (89, 169, 78), "blue": (78, 121, 167)}
@@ -128,3 +137,14 @@ def test_each_drawing_of_an_image_differs_whichever_process_loads_it(data: Path)
     loader = DataLoader(windows, batch_size=None, sampler=[[3 + count]], num_workers=1)
     (loaded,) = loader
     assert torch.equal(loaded.images, other)
+
+
+@pytest.mark.render
+def test_recorded_turns_are_of_the_training_split(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"suite": "lohoravens", "tasks": ("pick_place_color",)}
+    options |= {"interface": "pick_place_pixels", "view": VIEWS, "no_cameras": True, "episodes": 1}
+    for split in ("train", "test"):
+        assert generate(GenerateArgs(**options, split=split, out=tmp_path / split)) == 0
+    assert read_turns(tmp_path / "train").tasks == ("pick_place_color",)
+    with pytest.raises(ClevrSkillsError, match=r"test_0+ of .* is held out; allowed: split train"):
+        read_turns(tmp_path / "test")
