@@ -141,6 +141,8 @@ def measure(
 def main(args: Args) -> None:
     """Measure, and print successes by task."""
     torch.set_num_threads(1)
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
     known = load_suite().tasks
     check_names(task=(args.tasks, known))
     policy = load(args.checkpoint, "cpu")

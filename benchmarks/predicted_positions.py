@@ -88,6 +88,7 @@ def _named_objects(env: Any) -> list[str]:
 def main(args: Args) -> None:
     """Measure, and write the result file."""
     torch.set_num_threads(1)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
     known = load_suite().tasks
     check_names(task=(args.tasks, known))
     policy, rows = load(args.checkpoint, "cpu"), list[dict[str, Any]]()
