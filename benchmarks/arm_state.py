@@ -7,16 +7,18 @@
 
 The reader of the compact policy is trained equally long on four sets of images of ``train``:
 frames of demonstrations at random steps; the same frames, with the pose of the end effector as a
-further input; first frames of demonstrations; and initial scenes, half of them with the arm in a
-random pose. Each is then tested on initial scenes of ``val``, where the arm reveals nothing, and
-on frames of demonstrations left out of training. The network with the pose also gets those of
-other frames there. The body nearest to the predicted position is compared with the object of the
-next subgoal. Scores are written to ``scores.json`` in the output folder after each training; a
+further input; their first frames; and initial scenes, half of them with the arm in a random pose.
+Each is then tested on initial scenes of ``val``, where the arm reveals nothing, and on frames of
+demonstrations left out of training. The network with the pose also gets those of other frames
+there. The body nearest to the predicted position is compared with the object of the next subgoal.
+Shares are means over episodes, with 95 % intervals by bootstrap over episodes where they have
+several frames. Scores are written to ``scores.json`` in the output folder after each training; a
 rerun continues after the last one.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -37,13 +39,14 @@ from clevrskills.baselines.policies.compact.perception import (
 from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import RecordedName
-from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneHeader, SceneSet
 from clevrskills.dataset_tools.scenes.worker import ScenePart, SceneWorker
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.statistics import Estimate, share
 from clevrskills.jobs.files import read_json, to_json, write_whole
+from clevrskills.jobs.run_folder import check_settings
 
 FRAMES = 4
 """Frames of a demonstration."""
@@ -175,8 +178,19 @@ def train(args: Args, part: Part, poses: Tensor | None) -> CompactPolicy:
     return policy.eval()
 
 
+def share_right(scenes: Sequence[LabeledScene], right: Sequence[bool]) -> Estimate:
+    """Return the mean over episodes of the share of scenes whose nearest body is the right one.
+
+    Scenes of the same episode are not independent.
+    """
+    by_episode: dict[str, list[bool]] = defaultdict(list)
+    for scene, one in zip(scenes, right, strict=True):
+        by_episode[scene.episode.id].append(one)
+    return share([np.array([np.mean(each) for each in by_episode.values()])])
+
+
 @torch.no_grad()
-def right(policy: CompactPolicy, part: Part, poses: Tensor | None) -> dict[str, Any]:
+def test(policy: CompactPolicy, part: Part, poses: Tensor | None) -> dict[str, Any]:
     """Return how often the nearest body is the right one."""
     found = []
     for k, scene in enumerate(part.scenes):
@@ -190,28 +204,50 @@ def right(policy: CompactPolicy, part: Part, poses: Tensor | None) -> dict[str, 
         answer = policy.reader(maps, batch.frames, batch.prompts, shown, batch.labels.state)
         place = policy.camera.points(*answer.pixels(corner[:1]))[0, 0].numpy()
         nearest = np.linalg.norm(scene.positions - place, axis=1).argmin()
-        found.append(nearest == scene.subgoal.object)
+        found.append(bool(nearest == scene.subgoal.object))
     chance = np.mean([1 / len(scene.positions) for scene in part.scenes])
-    return {"right": int(sum(found)), "of": len(found), "chance": round(float(chance), 3)}
+    estimate = share_right(part.scenes, found)
+    about = {"right": sum(found), "of": len(found), "episodes": estimate.n}
+    return {**about, **estimate.columns("share"), "chance": round(float(chance), 3)}
+
+
+def divide(frames: SceneSet) -> tuple[Part, Part, Part]:
+    """Return later and first frames for training, and later ones of other demonstrations."""
+    held_out = {each.id for each in frames.episodes[::HELD_OUT]}
+    usual = [scene for scene in frames.scenes if not scene.elsewhere]
+    known = [scene for scene in usual if scene.episode.id not in held_out]
+    new = [scene for scene in usual if scene.step and scene.episode.id in held_out]
+    later, first = [s for s in known if s.step], [s for s in known if not s.step]
+    return Part(frames, later), Part(frames, first), Part(frames, new)
+
+
+def open_scores(args: Args) -> dict[str, Any]:
+    """Return the scores of finished trainings, with the settings.
+
+    Raises:
+        ClevrSkillsError: They were made with other settings.
+    """
+    path, settings = args.out / SCORES_FILE, {**vars(args)}
+    del settings["out"]
+    for name in ("demonstrations", "scenes", "val"):
+        settings[name] = str(settings[name].absolute())
+    if not path.is_file():
+        return settings | {"trainings": {}}
+    scores: dict[str, Any] = read_json(path)
+    check_settings(path, scores, settings)
+    return scores
 
 
 def main(args: Args) -> None:
     """Render frames, train, and print how often the right body is found."""
     torch.set_num_threads(1)
+    scores = open_scores(args)
     drawn, frames = SceneSet(args.scenes), draw_frames(args)
-    held_out = {each.id for each in frames.episodes[::HELD_OUT]}
-    usual = [scene for scene in frames.scenes if scene.step and not scene.elsewhere]
-    known = Part(frames, [scene for scene in usual if scene.episode.id not in held_out])
-    new = Part(frames, [scene for scene in usual if scene.episode.id in held_out])
-    first = Part(frames, [scene for scene in frames.scenes if not (scene.step or scene.elsewhere)])
+    known, first, new = divide(frames)
     val = SceneSet(args.val)
     starts = Part(val, [scene for scene in val.scenes if not scene.elsewhere])
     at_start = poses_of(args, frames.scenes[:1]).expand(len(starts.scenes), 7)
     of_known, of_new = (poses_of(args, part.scenes) for part in (known, new))
-    path, settings = args.out / SCORES_FILE, {"steps": args.steps, "seed": args.seed}
-    scores: dict[str, Any] = read_json(path) if path.is_file() else settings | {"trainings": {}}
-    if any(scores[name] != value for name, value in settings.items()):
-        raise ClevrSkillsError(f"{path} has scores of other --steps or --seed")
     for title, part, poses in (
         ("frames", known, None),
         ("frames, arm pose", known, of_known),
@@ -225,16 +261,14 @@ def main(args: Args) -> None:
         if poses is not None:
             tests.append(("frames, poses of others", new, of_new.roll(len(of_new) // 2, 0)))
         found = {
-            name: right(policy, test, None if poses is None else arm) for name, test, arm in tests
+            name: test(policy, each, None if poses is None else arm) for name, each, arm in tests
         }
         scores["trainings"][title] = {"images": len(part.scenes), **found}
-        write_whole(path, to_json(scores, indent=1) + "\n")
+        write_whole(args.out / SCORES_FILE, to_json(scores, indent=1) + "\n")
         for name, score in found.items():
-            low, high = wilson(score["right"], score["of"])
-            share = score["right"] / score["of"]
-            print(
-                f"{title}: {name} {share:.1%} [{low:.1%}, {high:.1%}], chance {score['chance']:.1%}"
-            )
+            low, value, high = (score[f"share{end}"] for end in ("_low", "", "_high"))
+            chance = score["chance"]
+            print(f"{title}: {name} {value:.1%} [{low:.1%}, {high:.1%}], chance {chance:.1%}")
 
 
 if __name__ == "__main__":

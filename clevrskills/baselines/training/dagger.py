@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -15,6 +15,7 @@ from clevrskills.core.episode import DAGGER
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import CompareArgs, compare
 from clevrskills.jobs.arguments import check_least, check_names
@@ -46,7 +47,7 @@ class DaggerArgs:
     out: Path
     """Folder of the rounds."""
     task: Repeated[str] = ()
-    """Tasks of the rollouts; by default all that the policy was trained on."""
+    """Tasks of the rollouts; by default those of the data that the policy was trained on."""
     rounds: int = 1
     """Number of rounds."""
     episodes: int = 20
@@ -91,27 +92,29 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         ClevrSkillsError: An argument is invalid, or a part failed; finished parts are kept.
     """
     require_training()
-    check_least(args, rounds=1, episodes=1, steps=1, workers=1, load_workers=0)
-    check_least(args, evaluate_episodes=0)
+    check_least(args, rounds=1, episodes=1, steps=1, workers=1, load_workers=0, evaluate_episodes=0)
     from clevrskills.baselines.checkpoint import describe
+    from clevrskills.baselines.registry import policy_type
     from clevrskills.baselines.training.dagger_rollout import DaggerSuite
 
     check_names(split=((args.evaluate_split,), all_splits(load_suite())))
-    describe(find(args.from_)).config.changed(policy_arguments(args.set))
+    about = describe(find(args.from_))
+    about.config.changed(policy_arguments(args.set))
+    if policy_type(about.policy).prepared_by or "robot" not in about.provenance:
+        raise ClevrSkillsError(
+            f"DAgger needs a policy trained on demonstrations with images, not {args.from_}"
+        )
     start, data = args.from_, list(args.data)
     for number in range(args.rounds):
         folder = args.out / f"round_{number + 1}"
         at = find(start)
         about = describe(at)
-        tasks = args.task or tuple(about.provenance["tasks"])
-        make = suite or DaggerSuite
+        tasks = args.task or _tasks_in(data, about.trained_tasks)
         request = _generate_args(args, about, tasks, number, folder / "demos")
-        code = generate(request, make(at.absolute()), DAGGER)
-        if code:
+        if code := generate(request, (suite or DaggerSuite)(at.absolute()), DAGGER):
             return code
         data.append(folder / "demos")
-        code = train(_train_args(args, about, start, tuple(data), folder / "training"))
-        if code:
+        if code := train(_train_args(args, about, start, tuple(data), folder / "training")):
             return code
         if args.evaluate_episodes:
             before = args.out / f"round_{number}/after" if number else folder / "before"
@@ -122,6 +125,14 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
             compare(CompareArgs(a=before, b=folder / "after"))
         start = folder / "training"
     return 0
+
+
+def _tasks_in(data: Iterable[Path], names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some tasks that have demonstrations."""
+    from clevrskills.baselines.data.sources import open_source
+
+    recorded = {each.task for root in data for each in open_source(root, ()).demonstrations}
+    return tuple(sorted(recorded.intersection(names)))
 
 
 def _evaluate(args: DaggerArgs, tasks: tuple[str, ...], policy: Path, out: Path) -> int:
@@ -161,7 +172,7 @@ def _train_args(
         from_=start,
         data=data,
         out=out,
-        task=tuple(about.provenance["tasks"]),
+        task=_tasks_in(data, (*about.trained_tasks, *args.task)),
         prompt=about.spec.observation.prompt,
         workers=args.load_workers,
         **{name: getattr(args, name) for name in _OF_TRAINING},

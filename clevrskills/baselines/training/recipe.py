@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clevrskills.baselines.registry import configuration as configured
 from clevrskills.baselines.training.training_config import check_not_given
+from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.scenes.command import SceneArgs, scenes
-from clevrskills.errors import UnknownNameError
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.jobs.arguments import select_tasks
 from clevrskills.jobs.files import read_json, to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from clevrskills.baselines.training.arguments import TrainArgs
 
 RECIPE_FILE = "recipe.json"
+_OF_DATA = ("data", "task", "weight", "balance", "prompt", "cache_dir")
+_OF_POLICY = ("policy", "from_", "published_weights")
+_DECIDED = (*_OF_DATA, *_OF_POLICY, "steps", "save_every", "evaluate_every")
 
 
 @dataclass(frozen=True)
@@ -82,18 +88,21 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
         train: Function that trains a policy.
 
     Raises:
-        UnknownNameError: There is no such configuration.
+        ClevrSkillsError: A configuration, an entry of it, or a level is not allowed.
     """
-    configuration = args.configuration or "default"
-    if configuration not in SIZES:
-        raise UnknownNameError("configuration of the recipe", configuration, tuple(SIZES))
+    configuration, sets = args.configuration or "default", policy_arguments(args.set)
+    if "batch_size" in sets:
+        raise ClevrSkillsError("--set batch_size is not for --recipe, which decides it")
+    configured("compact", configuration, sets)
     size, out = SIZES[configuration], args.out
+    decided = ("level",) if size.tasks else ()
+    check_not_given(args, decided, f"--configuration {configuration}, which decides it")
     levels = {task: about.level for task, about in load_suite().tasks.items()}
-    learned = size.tasks or tuple(
-        k for k, each in levels.items() if each in (args.level or ("L0",))
-    )
+    learned = size.tasks or tuple(select_tasks(levels, level=args.level or ("L0",)))
     skills = tuple(task for task in learned if levels[task] == "L0")
     composed = tuple(task for task in learned if task not in skills)
+    if not skills:
+        raise ClevrSkillsError("--recipe learns the skills of L0 first: add --level L0")
     pool: dict[str, Any] = {"workers": max(1, args.workers)}
     chosen: dict[str, Any] = {"tasks": learned, **pool}
     recorded, drawn, starts = (out / name for name in ("demonstrations", "scenes", "starts"))
@@ -101,13 +110,13 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
     scene_args = SceneArgs(**pool, tasks=skills, scenes=size.scenes, out=drawn)
     start_args = SceneArgs(**pool, demonstrations=recorded, out=starts)
     args = replace(args, configuration=configuration, policy="compact", recipe=None, level=())
-    perception = replace(args, data=(drawn, starts), out=out / "perception", bf16=True)
     weight = tuple(f"{task}={SHARES.get(task, 1.0)}" for task in learned)
     count = size.perception_steps + size.composed_steps * bool(composed)
+    perception = replace(args, data=(drawn, starts), out=out / "perception", bf16=True)
     perception = replace(perception, weight=weight, steps=count, save_every=SAVE_EVERY)
     controller = replace(args, data=(recorded,), out=out / "controller", from_=perception.out)
-    sets, steps = (*args.set, f"batch_size={size.controller_batch}"), size.controller_steps
-    controller = replace(controller, balance=True, steps=steps, workers=0, set=sets)
+    batch, steps = f"batch_size={size.controller_batch}", size.controller_steps
+    controller = replace(controller, balance=True, steps=steps, workers=0, set=(*args.set, batch))
     policy = f"checkpoint:{controller.out}"
     drawn_from: dict[str, Any] = {"split": ("val",), "seed": SEED, "episodes": size.episodes}
     checked = EvaluateArgs(**chosen, **drawn_from, policy=policy, out=out / "check")
@@ -115,9 +124,10 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
     composed_count = len(composed) * size.compositions
 
     def demonstrate() -> int:
-        parts = ((skills, size.demonstrations), (composed, size.compositions))
-        codes = [generate(replace(made, tasks=t, episodes=n)) for t, n in parts if t]
-        return max(codes)
+        for tasks, n in ((skills, size.demonstrations), (composed, size.compositions)):
+            if tasks and (code := generate(replace(made, tasks=tasks, episodes=n))):
+                return code
+        return 0
 
     amounts: dict[str, tuple[float, Callable[[], int]]] = {
         "demonstrations": (skill_count + composed_count, demonstrate),
@@ -143,16 +153,17 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
     Raises:
         ClevrSkillsError: An option is not for recipes, or the folder has another recipe.
     """
-    decided = ("policy", "from_", "data", "task", "weight")
-    check_not_given(args, decided, "--recipe, which decides it")
+    given = [name for name in _DECIDED if getattr(args, name) != getattr(type(args), name)]
+    check_not_given(args, given, "--recipe, which decides it")
     chosen, path = stages(args, train), args.out / RECIPE_FILE
-    about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed")}
-    about["level"] = list(args.level)
+    kept = ("recipe", "configuration", "seed", "accumulate", "bf16")
+    about = {name: getattr(args, name) for name in kept}
+    about |= {"level": list(args.level), "set": list(args.set)}
     done: list[str] = []
     if path.is_file():
         before = read_json(path)
         done = before.pop("done")
-        check_settings(args.out, before, about, made="trained")
+        check_settings(args.out, about | before, about, made="trained")  # older files have fewer
     for number, stage in enumerate(chosen, 1):
         if stage.name in done:
             continue

@@ -4,6 +4,7 @@ A folder has a header, ``scenes.json``, and for each part of a task ``<task>/<sp
 three tables: episodes, scenes and images. Bodies that look alike share one image.
 """
 
+import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -29,6 +30,7 @@ FORMAT = "clevrskills-scenes"
 FORMAT_VERSION = 1
 HEADER_FILE = "scenes.json"
 SCENES_FILE = "scenes.parquet"
+TABLES = (EPISODES_FILE, SCENES_FILE, IMAGES_FILE)
 NONE = -1
 """Index for no body."""
 MOVED_M = 0.03
@@ -163,6 +165,7 @@ class SceneSet:
         episodes: The episodes.
         scenes: The scenes, those of an episode in the order of their steps.
         images: Encoded images by name.
+        fingerprint: Identifier of the tables, independent of their location.
 
     Raises:
         DatasetError: A folder has no scenes or is damaged, or folders differ in robot, look, size
@@ -179,9 +182,12 @@ class SceneSet:
         self.episodes: list[SceneEpisode] = []
         self.scenes: list[LabeledScene] = []
         self.images: dict[str, bytes] = {}
-        for root in roots:
-            for part in part_folders(Path(root)):
-                self._read(part)
+        tables = hashlib.sha256()
+        for part in (part for root in roots for part in part_folders(Path(root))):
+            self._read(part)
+            for name in TABLES:
+                tables.update((part / name).read_bytes())
+        self.fingerprint = tables.hexdigest()[:16]
 
     def __repr__(self) -> str:
         return f"SceneSet({len(self.scenes)} scenes)"
@@ -196,7 +202,7 @@ class SceneSet:
         return np.asarray(Image.open(io.BytesIO(self.images[name])).convert("RGB"))
 
     def _read(self, part: Path) -> None:
-        tables = [_rows(part / name) for name in (EPISODES_FILE, SCENES_FILE, IMAGES_FILE)]
+        tables = [_rows(part / name) for name in TABLES]
         try:
             episodes = {row["episode"]: _episode(row) for row in tables[0]}
             self.scenes += [_scene(row, episodes[row["episode"]]) for row in tables[1]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,15 @@ from clevrskills.core.observer import Observer
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import load_suite
-from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneEpisode, Subgoal
+from clevrskills.dataset_tools.record.camera_tracks import write_images
+from clevrskills.dataset_tools.scenes.scene_set import (
+    LabeledScene,
+    SceneEpisode,
+    SceneHeader,
+    SceneSet,
+    Subgoal,
+    write_tables,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import TABLETOP
 
@@ -675,16 +685,131 @@ def test_requirements_of_training(tmp_path: Path, demos: Path) -> None:
         prepare(replace(args, data=(demos, scenes)))
 
 
-def test_a_recipe_decides_data_and_policy(tmp_path: Path) -> None:
+def write_scenes(root: Path, seed: int = 400_000_000, split: str = "train", done: int = 0) -> Path:
+    """Write the tables of one scene without images."""
+    scene = DrawnScenes().scenes[0]
+    episode = asdict(scene.episode)
+    shown = episode["prompt_images"]
+    episode |= {"episode": f"pick/{split}_{seed:08d}", "split": split, "seed": seed}
+    episode |= {"placeholders": [*shown], "prompt_images": [*shown.values()]}
+    row = {**asdict(scene), **asdict(scene.subgoal), "episode": episode["episode"], "done": done}
+    row["poses"] = np.c_[scene.positions, scene.orientations].ravel()
+    row["boxes"] = scene.boxes.ravel()
+    part = root / episode["episode"]
+    part.mkdir(parents=True)
+    write_tables(part, [episode], [row])
+    write_images(part, {})
+    SceneHeader("clevrskills", "panda", split, "flat", 256, {}).write(root)
+    return root
+
+
+def perception_args(*data: Path, **more: Any) -> Any:
+    from clevrskills.baselines.training.arguments import TrainArgs
+
+    return TrainArgs(policy="compact", out=data[0].parent / "run", data=data, **more)
+
+
+def test_perception_is_trained_on_scenes_for_training_alone(tmp_path: Path) -> None:
+    from clevrskills.baselines.training.training_config import prepare
+
+    good, held_out = write_scenes(tmp_path / "a"), write_scenes(tmp_path / "b", split="test")
+    prepare(perception_args(good))
+    for data in ((held_out,), (good, held_out)):
+        with pytest.raises(ClevrSkillsError, match="b has scenes of test at 256 px; allowed: trai"):
+            prepare(perception_args(*data))
+    frozen = write_scenes(tmp_path / "c", seed=1_000_000_000)
+    with pytest.raises(ClevrSkillsError, match="pick/train_1000000000 is of frozen episodes"):
+        prepare(perception_args(good, frozen))
+
+
+def test_scenes_are_not_selected_by_task_or_level(tmp_path: Path) -> None:
+    from clevrskills.baselines.training.training_config import prepare
+
+    good = write_scenes(tmp_path / "a")
+    prepare(perception_args(good, weight=("pick=2",)))
+    for name in ("task", "level"):
+        with pytest.raises(ClevrSkillsError, match=f"--{name} is not for scenes; --weight TASK=0"):
+            prepare(perception_args(good, **{name: ("pick",)}))
+
+
+def test_perception_is_resumed_on_the_same_scenes_alone(tmp_path: Path) -> None:
+    from clevrskills.baselines.training.training_config import prepare
+
+    folders = [write_scenes(tmp_path / "a"), write_scenes(tmp_path / "b", seed=400_000_001)]
+    folders += [write_scenes(tmp_path / "c", done=1), tmp_path / "copy"]
+    shutil.copytree(folders[0], folders[-1])
+    one, other, relabeled, copied = (prepare(perception_args(each)).identity for each in folders)
+    assert copied == one and len(SceneSet(folders[0])) == one["scenes"] == 1
+    assert [name for name in one if one[name] != other[name]] == ["files"]
+    assert [name for name in one if one[name] != relabeled[name]] == ["files"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": "bc"}, "--policy is not for --recipe, which decides it"),
+        ({"steps": 100}, "--steps is not for --recipe"),
+        ({"save_every": 10}, "--save-every is not for --recipe"),
+        ({"balance": True}, "--balance is not for --recipe"),
+        ({"prompt": "language"}, "--prompt is not for --recipe"),
+        ({"cache_dir": Path("cache")}, "--cache-dir is not for --recipe"),
+        ({"evaluate_every": 5}, "--evaluate-every is not for --recipe"),
+        ({"configuration": "huge"}, "huge.*default, tiny"),
+        ({"level": ("L0",)}, "--level is not for --configuration tiny"),
+        ({"configuration": None, "level": ("L1",)}, "the skills of L0 first: add --level L0"),
+        ({"configuration": None, "level": ("L7",)}, "unknown level 'L7'; allowed: L0, L1, L2"),
+        ({"set": ("batch_size=8",)}, "--set batch_size is not for --recipe"),
+        ({"set": ("wdth=8",)}, "unknown entry of CompactConfig 'wdth'"),
+    ],
+)
+def test_a_recipe_decides_most_options(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     from clevrskills.baselines.training.arguments import TrainArgs
     from clevrskills.baselines.training.train import train
 
     args = TrainArgs(recipe="compact", out=tmp_path / "run", configuration="tiny")
-    with pytest.raises(ClevrSkillsError, match="--policy is not for --recipe"):
-        train(replace(args, policy="bc"))
-    with pytest.raises(ClevrSkillsError, match="huge.*default, tiny"):
-        train(replace(args, configuration="huge"))
+    with pytest.raises(ClevrSkillsError, match=message):
+        train(replace(args, **change))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_recipe_continues_with_its_settings(tmp_path: Path) -> None:
+    from clevrskills.baselines.training.arguments import TrainArgs
+    from clevrskills.baselines.training.recipe import stages
+    from clevrskills.baselines.training.train import train
+
+    args = TrainArgs(recipe="compact", out=tmp_path, set=("learning_rate=0.01",))
+    done = [stage.name for stage in stages(args, train)]
+    about = {"recipe": "compact", "configuration": None, "seed": 0, "level": [], "done": done}
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(about))  # as earlier versions wrote it
+    assert train(args) == 0
+    about |= {"accumulate": 1, "bf16": False, "set": ["learning_rate=0.01"]}
+    path.write_text(json.dumps(about))
+    assert train(args) == 0
+    for change in ({"set": ()}, {"accumulate": 2}, {"bf16": True}, {"level": ("L0", "L1")}):
+        with pytest.raises(ClevrSkillsError, match=f"was trained with {[*change][0]} .*, not"):
+            train(replace(args, **change))
+
+
+def test_an_interrupted_recipe_starts_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from clevrskills.baselines.training import recipe
+    from clevrskills.baselines.training.arguments import TrainArgs
+    from clevrskills.baselines.training.train import train
+
+    made = []
+
+    def interrupted(request: Any) -> int:
+        made.append(request.episodes)
+        return 130
+
+    monkeypatch.setattr(recipe, "generate", interrupted)
+    monkeypatch.setattr(recipe, "scenes", interrupted)
+    assert train(TrainArgs(recipe="compact", out=tmp_path / "run", level=("L0", "L1"))) == 130
+    assert made == [500] and not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +21,7 @@ from clevrskills.baselines.data.windows import DemonstrationFilter, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.dagger_rollout import DaggerOracle, DaggerSuite
 from clevrskills.baselines.training.train import TrainArgs, train
-from clevrskills.core.checkpoint import find
+from clevrskills.core.checkpoint import CONFIG_FILE, find
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
@@ -205,6 +207,49 @@ def test_steps_of_the_policy_are_not_learned(trained: Path, demos: Path, tmp_pat
     steps = [episode.steps for episode in Dataset(root)]
     assert learned == sum(int((~s["failed"]).sum()) for s in steps) > 0
     assert learned < sum(map(len, steps))
+
+
+def with_provenance(trained: Path, folder: Path, **changes: Any) -> Path:
+    """Copy a checkpoint with some entries of its provenance changed; ``None``: without it."""
+    shutil.copytree(find(trained), folder)
+    path = folder / CONFIG_FILE
+    about = json.loads(path.read_text())
+    provenance = {**about["provenance"], **changes}
+    about["provenance"] = {k: v for k, v in provenance.items() if v is not None}
+    path.write_text(json.dumps(about))
+    return folder
+
+
+def test_new_tasks_are_learned_and_earlier_ones_need_no_demonstrations(
+    trained: Path, demos: Path, tmp_path: Path
+) -> None:
+    first = with_provenance(trained, tmp_path / "a", tasks=["reach"], earlier_tasks=["sort"])
+    args = args_for(first, demos, tmp_path / "new", task=("visit",))
+    assert dagger(args, turns) == 0
+    assert {e.info["task"] for e in Dataset(args.out / "round_1/demos")} == {"visit"}
+    about = checkpoint.describe(find(args.out / "round_1/training"))
+    assert about.provenance["tasks"] == ["reach", "visit"]
+    second = with_provenance(trained, tmp_path / "b", tasks=["reach"], earlier_tasks=["visit"])
+    args = args_for(second, demos, tmp_path / "all", episodes=1)
+    assert dagger(args, turns) == 0
+    assert {e.info["task"] for e in Dataset(args.out / "round_1/demos")} == {"reach", "visit"}
+
+
+def test_policies_that_it_cannot_train_are_refused(
+    trained: Path, demos: Path, tmp_path: Path
+) -> None:
+    from clevrskills.baselines.policies.compact.policy import CompactPolicy
+
+    config, spec = CompactPolicy.configurations["tiny"], CompactPolicy.make_spec("flat")
+    made = {"tasks": ["reach"], "data": [str(demos)]}
+    about = checkpoint.CheckpointDescription("compact", config, spec, made)
+    compact = tmp_path / "compact"
+    compact.mkdir()
+    checkpoint.write(compact, CompactPolicy(config, spec), about)  # type: ignore[arg-type]
+    for folder in (compact, with_provenance(trained, tmp_path / "unknown", robot=None)):
+        with pytest.raises(ClevrSkillsError, match=f"demonstrations with images, not {folder}"):
+            dagger(args_for(folder, demos, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_before_and_after_are_compared(

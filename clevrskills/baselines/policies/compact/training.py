@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from clevrskills.baselines.checkpoint import CheckpointDescription
-from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.sources import check_learnable, open_source
 from clevrskills.baselines.data.track import Track, track_of
 from clevrskills.baselines.data.windows import (
     DemonstrationFilter,
@@ -32,7 +32,7 @@ from clevrskills.baselines.training.training_config import (
 )
 from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.scenes.scene_set import HEADER_FILE, SceneSet
+from clevrskills.dataset_tools.scenes.scene_set import HEADER_FILE, SceneHeader, SceneSet
 from clevrskills.errors import ClevrSkillsError
 
 
@@ -102,11 +102,8 @@ class CompactTraining(TrainingConfig):
         }
 
     def _declared(self) -> dict[str, Any]:
-        """Return the training data declared by the checkpoint that it starts from, without its
-        compute.
-        """
-        declared = {} if self.before is None else self.before.provenance.get("learned_from", {})
-        return {name: value for name, value in declared.items() if name != "compute"}
+        """Return the training data declared by the checkpoint that it starts from."""
+        return {} if self.before is None else self.before.learned_from
 
 
 def prepare(
@@ -119,7 +116,7 @@ def prepare(
     """Read what a training run on scenes or demonstrations is about.
 
     Raises:
-        ClevrSkillsError: An option is not for this policy, or data are not there or damaged.
+        ClevrSkillsError: Options or data are not for training this policy, missing or damaged.
     """
     check_not_given(args, ("cache_dir", "published_weights", "evaluate_every"), name)
     if args.prompt == "language":
@@ -131,14 +128,18 @@ def prepare(
         raise ClevrSkillsError("--data are scenes or demonstrations, not both at once")
     scenes, sources, about = None, list[Source](), dict[str, Any]()
     if kinds == {True}:
+        check_not_given(args, ("task", "level"), "scenes; --weight TASK=0 leaves a task out")
+        for root in args.data:
+            header = SceneHeader.read(root)
+            if (header.split, header.size_px) != (split, SIZE_PX):
+                raise ClevrSkillsError(
+                    f"{root} has scenes of {header.split} at {header.size_px} px; allowed: "
+                    f"{split} at {SIZE_PX} px"
+                )
         scenes = SceneSet(*args.data)
-        header = scenes.header
-        if (header.split, header.size_px) != (split, SIZE_PX):
-            raise ClevrSkillsError(
-                f"{args.data[0]} has scenes of {header.split} at {header.size_px} px; allowed: "
-                f"{split} at {SIZE_PX} px"
-            )
-        spec, about = CompactPolicy.make_spec(header.look), {"scenes": len(scenes)}
+        check_learnable(cast(Any, scenes.episodes))
+        spec = CompactPolicy.make_spec(scenes.header.look)
+        about |= {"scenes": len(scenes), "files": scenes.fingerprint}
     elif before is None:
         raise ClevrSkillsError(
             f"{name} trains on demonstrations only --from a perception checkpoint"
