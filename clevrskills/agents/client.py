@@ -187,11 +187,7 @@ class ChatClient:
         return replace(parsed, text=parsed.text if parsed.text.strip() else "", usage=usage)
 
     def _ask(self, body: bytes) -> dict[str, Any]:
-        """Send a request, with retries, and return the response.
-
-        Raises:
-            PolicyError: The server refuses the request, or gives no valid response.
-        """
+        """Send a request, with retries, and return the response."""
         for again in range(self._retries + 1):
             try:
                 return self._once(body)
@@ -239,11 +235,7 @@ class ChatClient:
         return reply
 
     def _read(self, response: Any) -> str:
-        """Return the body of a response, with the key masked if the server repeats it.
-
-        Raises:
-            PolicyError: The body is too large.
-        """
+        """Return the body of a response, with the key masked if the server repeats it."""
         ends_s, chunks, size = monotonic() + self._timeout_s, list[bytes](), 0
         while chunk := response.read1(2**16):
             chunks.append(chunk)
@@ -276,11 +268,7 @@ class ChatClient:
 
 
 def _parse_reply(reply: Mapping[str, Any]) -> Reply:
-    """Return the text and finish reason of a response.
-
-    Raises:
-        PolicyError: The response has no message, or a filter withheld it.
-    """
+    """Return the text and finish reason of a response."""
     try:
         choice = reply["choices"][0]
         message = choice["message"]

@@ -135,11 +135,7 @@ class PAR:
 
 
 def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Group arguments by part.
-
-    Raises:
-        UnknownNameError: An argument belongs to no part.
-    """
+    """Group arguments by part."""
     found: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for name, value in arguments.items():
         part, _, rest = name.partition(".")
@@ -151,11 +147,7 @@ def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _reporter(name: str, arguments: Mapping[str, Any]) -> ChatClient | None:
-    """Return the client of a reporter model; ``None``: the reporter is not a model.
-
-    Raises:
-        UnknownNameError: The reporter is unknown.
-    """
+    """Return the client of a reporter model; ``None``: the reporter is not a model."""
     if name in (TRUTH, NONE):
         return None
     if not name.startswith((f"{_CHAT}http://", f"{_CHAT}https://")):

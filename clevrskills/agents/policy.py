@@ -229,11 +229,7 @@ class ChatPolicy:
 
 
 def _prompter(suite: Suite, interface: TextInterface, options: Mapping[str, Any]) -> Prompter:
-    """Return the suite's own prompter, or the default one.
-
-    Raises:
-        ClevrSkillsError: An option is unknown.
-    """
+    """Return the suite's own prompter, or the default one."""
     own = suite.prompter(interface, options) if isinstance(suite, Prompting) else None
     if own is not None:
         return own

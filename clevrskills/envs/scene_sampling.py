@@ -285,11 +285,7 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
 
 
 def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
-    """Yield the world after each part of a goal, without rewards; cached in the start world.
-
-    Raises:
-        ValueError: A part is not achievable.
-    """
+    """Yield the world after each part of a goal, without rewards; cached in the start world."""
     known: tuple[Predicate, list[TensorWorld]] = start.cached("stages", lambda _: (goal, []))
     if known[0] is not goal:
         start.invalidate()

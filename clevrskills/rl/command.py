@@ -158,11 +158,7 @@ def _by_protocol(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | No
 
 
 def _check(args: RLArgs, suite: Suite) -> RLRun:
-    """Return the settings of the training run.
-
-    Raises:
-        ClevrSkillsError: An argument is not allowed.
-    """
+    """Return the settings of the training run."""
     from clevrskills.core.policy_loader import policy_arguments
     from clevrskills.sim.setting import TABLETOP
     from clevrskills.tasks import task
@@ -186,11 +182,7 @@ def _check(args: RLArgs, suite: Suite) -> RLRun:
 
 
 def _check_moves(args: RLArgs, suite: Suite) -> RLRun:
-    """Return the settings of the training run in a suite without a robot.
-
-    Raises:
-        ClevrSkillsError: An argument is not allowed or applies to ClevrSkills only.
-    """
+    """Return the settings of the training run in a suite without a robot."""
     check_names(task=((args.task,), suite.tasks), device=((args.device,), ("cpu", "cuda")))
     check_least(args, num_envs=1, total_steps=1, threads=1, save_every=1, seed=0)
     allowed = {"task", "suite", "out", "ppo", "device", "threads", "save_every", *_COUNTS}

@@ -188,11 +188,7 @@ class Trainer:
         return dict(zip(names, values.tolist(), strict=True))
 
     def _checked(self, means: dict[str, float]) -> dict[str, float]:
-        """Return the means if loss and gradient norm are finite; if not, checkpoints are kept.
-
-        Raises:
-            ClevrSkillsError: Loss or gradient norm is not finite.
-        """
+        """Return the means if loss and gradient norm are finite; if not, checkpoints are kept."""
         for name in ("loss", "gradient_norm"):
             if not math.isfinite(value := means[name]):
                 raise ClevrSkillsError(

@@ -129,11 +129,7 @@ def _sentences(puzzle: Puzzle, moves: Sequence[Move]) -> list[str]:
 
 
 def _moves(puzzle: Puzzle, sentences: Sequence[str]) -> list[Move]:
-    """Parse sentences into moves.
-
-    Raises:
-        ValueError: A sentence is not a move of this board.
-    """
+    """Parse sentences into moves."""
     found = []
     for sentence in sentences:
         if sentence in _IGNORED:

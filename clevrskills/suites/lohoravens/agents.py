@@ -85,11 +85,7 @@ class MoveOracle(CommandOracle):
         return self._env.account.codes["PLACED"]
 
     def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:
-        """Return the first of the moves that were tried least often, and its words.
-
-        Raises:
-            GaveUp: No move has words.
-        """
+        """Return the first of the moves that were tried least often, and its words."""
         env, seen = self._env, list[Move]()
         for move in known:
             seen.append(move)

@@ -173,11 +173,7 @@ def _under(arm: Arm, places: np.ndarray) -> tuple[float, tuple[int, ...]]:
 
 
 def _carry(arm: Arm, pick: Pose, place: Pose) -> Outcome:
-    """Pick a body, move it to the place and release it.
-
-    Raises:
-        PlanFailed: There is no path.
-    """
+    """Pick a body, move it to the place and release it."""
     arm.set_label("move", "Move above the pick")
     yield from _move_to_any(arm, [backed_off(pick, APPROACH_M)])
     arm.set_label("pick", "Pick")
@@ -209,11 +205,7 @@ def _carry(arm: Arm, pick: Pose, place: Pose) -> Outcome:
 
 
 def _move_to_any(arm: Arm, poses: Sequence[Pose]) -> Actions:
-    """Move to the first of some poses to which a path is found, see :data:`SEARCHES`.
-
-    Raises:
-        PlanFailed: There is a path to none.
-    """
+    """Move to the first of some poses to which a path is found, see :data:`SEARCHES`."""
     *earlier, last = [*poses] * SEARCHES
     for pose in earlier:
         try:

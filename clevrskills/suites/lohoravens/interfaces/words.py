@@ -248,11 +248,7 @@ def move_of(instruction: Instruction, scene: FieldView) -> Move:
 
 
 def _fitting(phrase: Phrase, scene: FieldView) -> list[FieldBody]:
-    """Return the bodies that fit a phrase.
-
-    Raises:
-        Refused: There is none.
-    """
+    """Return the bodies that fit a phrase."""
     named = (body for body in scene.bodies if _is_named(body, phrase))
     at = {
         "": lambda _: True,
@@ -285,11 +281,7 @@ def _place(target: Phrase | Spot, body: FieldBody, scene: FieldView) -> tuple[np
 
 
 def _others(phrase: Phrase, body: FieldBody, scene: FieldView) -> list[FieldBody]:
-    """Return the bodies but ``body`` that fit a phrase, the nearest to the field's middle first.
-
-    Raises:
-        Refused: There is none.
-    """
+    """Return the bodies but ``body`` that fit a phrase, the nearest to the field's middle first."""
     found = [other for other in _fitting(phrase, scene) if other is not body]
     offsets = {o.slot: scene.xy(o.slot) - FIELD_MIDDLE_M for o in found}
     found.sort(key=lambda o: (round(float(np.hypot(*offsets[o.slot])), 6), o.slot))
