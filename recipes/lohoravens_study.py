@@ -44,7 +44,7 @@ class StudyArgs:
     set: tuple[str, ...] = ()
     """NAME=VALUE for a name in braces in the file."""
     add: str = ""
-    """Further options of all runs, e.g. "--seed 0 --episodes 2 --workers 8"."""
+    """Further options of all runs, e.g. "--seed 900000000 --episodes 2 --workers 8"."""
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print and check the commands without running them."""
 

@@ -19,7 +19,8 @@ class EpisodeArgs:
     episodes: int | None = None
     """Number of episodes per task and split; default: 20, or the number that the suite names."""
     seed: int | None = None
-    """Sample episodes from consecutive seeds starting here instead of using frozen episodes."""
+    """Sample episodes from consecutive seeds starting here instead of using frozen episodes; no
+    dataset has seeds from 900000000 on."""
     frozen: Path | None = None
     """Folder of frozen episodes written by `clevrskills freeze`; default: those of the package."""
     robot: str | None = None

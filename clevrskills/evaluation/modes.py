@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills import additions, keys_of
-from clevrskills.core.episode import FrozenHeader
+from clevrskills.core.episode import RL_TRAINING, FrozenHeader
 from clevrskills.core.interface import BoxInterface
 from clevrskills.core.suite import Suite, check_axes, default_options, find_interface
 from clevrskills.dataset_tools.dataset import Dataset
@@ -132,7 +132,8 @@ def _header(suite: Suite, task: str, split: str) -> FrozenHeader:
     except UnknownNameError:
         raise
     except ClevrSkillsError as error:
-        raise ClevrSkillsError(f"{error}; use --seed 0 --episodes N to sample some") from None
+        sample = f"--seed {RL_TRAINING.stop} --episodes N"
+        raise ClevrSkillsError(f"{error}; use {sample} to sample some") from None
 
 
 def _freeze_hint(args: EvaluateArgs, task: str, count: int) -> str:

@@ -11,13 +11,13 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from clevrskills.core.episode import episode_name
+from clevrskills.core.episode import RL_TRAINING, episode_name
 from clevrskills.core.suite import (
     DEFAULT,
     SUITES,
@@ -220,6 +220,7 @@ class Run:
     # tasks of the suite that the policy was trained on, one of
     # :attr:`clevrskills.core.report.Protocol.trained_on`; empty: not stated
     trained_on: str = ""
+    trained_tasks: Sequence[str] = ()  # tasks that it was trained on; empty: not declared
     protocol: str = ""  # cell of the protocol run by ``clevrskills benchmark``, if any
     # of a sequential run: interval ``width`` to stop at, ``population`` of episodes per task and
     # split, and number of ``tasks`` and splits
@@ -305,8 +306,7 @@ class Evaluation:
 
     def rank(self, split: str) -> int:
         """Return the position of a split in the suite."""
-        splits = [*all_splits(self.suite), split]
-        return splits.index(split)
+        return [*all_splits(self.suite), split].index(split)
 
     def video(self, result: EpisodeResult) -> Path | None:
         """Return the path of an episode's video, if it was recorded."""
@@ -339,6 +339,16 @@ def state_access(run: Run, suite: Suite) -> tuple[str, ...]:
     kinds, shown = all_views(suite), cast(Sequence[str], run.observation.get("views") or ())
     views = (f"sees {name}" for name in shown if kinds.get(name) == "text" and "@" not in name)
     return (*["privileged"] * bool(run.privileged), *views)
+
+
+def seed_warnings(run: Run, suite: Suite, splits: Container[str]) -> Iterator[str]:
+    """Yield a warning if episodes were sampled that the policy may have been trained on."""
+    first, stop = next(iter(all_splits(suite)), ""), RL_TRAINING.stop
+    if first in splits and run.track != NO_TRACK and run.seed is not None and run.seed < stop:
+        yield (
+            f"Warning: {run.label} may have been trained on the sampled {first} episodes; no "
+            f"dataset has seeds from {stop} on: use --seed {stop}."
+        )
 
 
 def part_name(episode: str, part: str) -> str:
@@ -375,6 +385,7 @@ def read_run(root: Path) -> Run:
             raise ClevrSkillsError(
                 f"{path} has format version {version}; this package reads {FORMAT_VERSION}"
             )
+        data = {"trained_tasks": [], **data}  # missing in earlier files
         return Run(**{f.name: data[f.name] for f in fields(Run)})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error

@@ -13,6 +13,7 @@ from typing import Any
 
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.statistics import wilson
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.benchmark.protocol import check_training, declared
 from clevrskills.evaluation.env_pool import EpisodeRef
@@ -32,6 +33,7 @@ from clevrskills.evaluation.results import (
     lost,
     read_results,
     read_run,
+    seed_warnings,
     video_path,
 )
 from clevrskills.evaluation.sequential.rounds import estimate, forecast, round_values
@@ -100,7 +102,7 @@ def run(request: EvaluationRequest, before: Run | None) -> EvaluationOutcome:
         if not _open(request, known, tasks):
             now = replace(request.run, observation=before.observation, isolated=before.isolated)
             now = _sequential(now, request, tasks)
-            open_run(config.root, before, now)
+            open_run(config.root, before, now, config.suite)
             return EvaluationOutcome(len(request.episodes), (), tasks)
 
     start_pool = partial(
@@ -268,12 +270,13 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             track=about.track or track,
             isolated=about.isolated,
             privileged=about.privileged,
+            trained_tasks=about.trained_tasks,
         )
-        if now.protocol:
-            now = declared(now, request.config.suite)
-            check_training(now.trained_on, about.trained_tasks, request.config.suite)
+        suite = request.config.suite
+        now = declared(now, suite) if now.protocol else now
         self._left_out = left_out(request, about.observation.prompt)
-        self._run = run = open_run(root, self._before, _sequential(now, request, self._left_out))
+        now = _sequential(now, request, self._left_out)
+        self._run = run = open_run(root, self._before, now, suite)
         self._accepts = run.accept_restarts
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
@@ -286,7 +289,9 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
                 "The policy does not declare its training data; declare it with --track, now or "
                 f"when the run is packed: {', '.join(TRACKS)}"
             )
-        for line in _notices(run.policy, about) if self._before is None else ():
+        notices = [*_notices(run.policy, about)]
+        notices += seed_warnings(run, suite, {ref.split for ref in self._refs})
+        for line in notices if self._before is None else ():
             display.print(line)
         self._spent = cost_of(root)
         self._record_unfinished()
@@ -441,16 +446,17 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
         )
 
 
-def open_run(root: Path, before: Run | None, now: Run) -> Run:
+def open_run(root: Path, before: Run | None, now: Run, suite: Suite) -> Run:
     """Write a run to its folder, or update it, and return the run.
 
     Args:
         root: Run folder.
         before: Run in the folder, if any.
         now: The new run.
+        suite: Its suite.
 
     Raises:
-        ClevrSkillsError: The runs have different settings.
+        ClevrSkillsError: The runs have different settings, or ``trained_on`` is wrong.
         StorageError: Writing failed.
     """
     if before is None and (root / RUN_FILE).exists():
@@ -473,6 +479,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> Run:
             before,
             **{name: getattr(before, name) or getattr(now, name) for name in _OPTIONAL[1:]},
             accept_restarts=before.accept_restarts or now.accept_restarts,
+            trained_tasks=sorted({*before.trained_tasks, *now.trained_tasks}),
             episodes={**before.episodes, **now.episodes},
             rejected={**before.rejected, **now.rejected},
         )
@@ -485,6 +492,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> Run:
                     "other orders: give the same --episodes, or another folder"
                 )
             run = replace(run, sequential=now.sequential)
+    check_training(run, suite)
     if run != before:
         write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
     return run

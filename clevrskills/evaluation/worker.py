@@ -95,17 +95,18 @@ class Evaluator:
         self._config = config
         make = partial(config.policy.make, config.suite, config.run.interface)
         self._runner, policy = make_runner(make, config.batch, config.run.action_limit_s)
-        self._options, self._info = policy.options, policy.info
-        self._track, self._privileged = policy.info.track, policy.info.privileged
-        self._isolated, self._trained_tasks = policy.isolated, policy.info.trained_tasks
+        self._options, self._info, infos = policy.options, policy.info, [policy.info]
+        self._isolated, self._draws = policy.isolated, policy.options.draws
         self._envs = EnvPool(config, self._options, on_demand=policy.info.images_on_demand)
-        self._draws = self._options.draws
         if (controllers := self._envs.controllers) is not None:
-            self._track = joined(self._track, controllers.track)
+            infos.append(controllers.info)
             self._draws |= controllers.options.draws
-            self._privileged |= controllers.privileged
             self._isolated &= controllers.isolated
-            self._trained_tasks += controllers.trained_tasks
+        self._track = joined(*(info.track for info in infos))
+        self._privileged = any(info.privileged for info in infos)
+        self._trained_tasks = tuple(
+            task for info in infos for task in info.trained_tasks or (info.only_task,) if task
+        )
 
     def __call__(self, job: Describe | Group) -> PolicyDescription | Ended:
         """Run a job.
@@ -223,12 +224,10 @@ def watchdog_path(config: WorkerConfig, group: Group) -> Path:
     return config.root / f"{PARTIAL_PREFIX}{config.writer}-{name}"
 
 
-def joined(planner: str, controller: str) -> str:
-    """Return the joint track of two policies; empty: one is undeclared."""
-    if not planner or not controller:
-        return ""
-    tracks = [track for track in (planner, controller) if track != NO_TRACK]
-    return " and ".join(dict.fromkeys(tracks)) or NO_TRACK
+def joined(*tracks: str) -> str:
+    """Return the joint track of policies; empty: one is undeclared."""
+    known = dict.fromkeys(track for track in tracks if track != NO_TRACK)
+    return (" and ".join(known) or NO_TRACK) if all(tracks) else ""
 
 
 def failed(config: WorkerConfig, ref: EpisodeRef, error: str, cause: str = ERROR) -> EpisodeResult:

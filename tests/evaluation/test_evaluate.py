@@ -126,6 +126,59 @@ def test_tracks(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("inline")
+def test_what_a_policy_was_trained_on_is_recorded_and_checked(tmp_path: Path) -> None:
+    learned, said = "fake_policies:Learned", "--trained-on L0: the policy was also trained on L1"
+    args = args_for(tmp_path / "run", learned, tasks=("reach",), episodes=1)
+    for declared in ({"trained_on": "L0"}, {"trained_on": "none"}):
+        with pytest.raises(ClevrSkillsError, match="the policy was also trained on"):
+            evaluate(args, FakeSuite(), declared)
+    assert not args.out.exists()
+    assert evaluate(args, FakeSuite()) == 0
+    assert read_run(args.out).trained_tasks == ["reach", "visit"]
+    with pytest.raises(ClevrSkillsError, match=said):  # finished, so the policy is not made
+        evaluate(args, FakeSuite(), {"trained_on": "L0"})
+    assert read_run(args.out).trained_on == ""
+
+    path = args.out / "run.json"
+    before = json.loads(path.read_text())
+    del before["trained_tasks"]  # an earlier file
+    path.write_text(json.dumps(before))
+    assert read_run(args.out).trained_tasks == []
+    more = replace(args, tasks=("reach", "visit"))
+    with pytest.raises(ClevrSkillsError, match=said):
+        evaluate(more, FakeSuite(), {"trained_on": "L0"})
+    assert evaluate(more, FakeSuite(), {"trained_on": "all"}) == 0
+    assert read_run(args.out).trained_tasks == ["reach", "visit"]
+    unknown = args_for(tmp_path / "unknown", tasks=("reach",), episodes=1)
+    assert evaluate(unknown, FakeSuite(), {"trained_on": "L0"}) == 0, "it declares nothing"
+    assert read_run(unknown.out).trained_tasks == []
+
+
+@pytest.mark.usefixtures("inline")
+def test_sampled_episodes_that_may_be_those_of_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    def said(name: str, policy: str = "fake_policies:Wanderer", **more: object) -> tuple[int, bool]:
+        """How often it is said while running, and whether the data say it."""
+        args = args_for(tmp_path / name, policy, tasks=("reach",), episodes=1, json=True, **more)
+        assert evaluate(args, FakeSuite()) == 0
+        printed = capsys.readouterr()
+        warnings = json.loads(printed.out)["warnings"]
+        found = [line for line in warnings if "may have been trained on the sampled train" in line]
+        assert all("use --seed 900000000." in line for line in found)
+        return printed.err.count("use --seed 900000000."), bool(found)
+
+    assert said("drawn", seed=0, split=("train", "test")) == (1, True)
+    assert said("drawn", seed=0, split=("train", "test")) == (0, True), "it goes on"
+    assert said("later", seed=900_000_000, split=("train",)) == (0, False)
+    assert said("others", seed=0, split=("test",)) == (0, False)
+    assert said("frozen", split=("train",)) == (0, False)
+    assert said("untrained", "zero", seed=0, split=("train",)) == (0, False)
+    assert report(ReportArgs(runs=(tmp_path / "drawn",), out=tmp_path / "page")) == 0
+    assert "may have been trained on the sampled train episodes" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("inline")
 def test_going_on_after_success(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert evaluate(args_for(tmp_path, stop="limit"), FakeSuite()) == 0
     results = list(read_results(tmp_path))

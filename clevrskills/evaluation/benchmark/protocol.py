@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.report import NONE, Cell, protocol_of
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, all_levels
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import NO_TRACK, TRACKS, EpisodeResult, Run
 from clevrskills.evaluation.selection import frozen_tasks
@@ -71,7 +71,7 @@ def declared(run: Run, suite: Suite) -> Run:
         suite: The suite.
 
     Raises:
-        ClevrSkillsError: ``track`` or ``trained_on`` is not declared.
+        ClevrSkillsError: ``track`` or ``trained_on`` is not declared, or contradicts the policy.
     """
     protocol = protocol_of(suite)
     if protocol is None or run.seed is not None:
@@ -87,27 +87,23 @@ def declared(run: Run, suite: Suite) -> Run:
     check_names(**{"value of --trained-on": ((trained_on,), (*protocol.trained_on, NONE))})
     if track == NO_TRACK and trained_on != NONE:
         raise ClevrSkillsError(f"--trained-on {trained_on}: the policy has no training data")
-    return replace(run, track=track, trained_on=trained_on)
+    run = replace(run, track=track, trained_on=trained_on)
+    check_training(run, suite)
+    return run
 
 
-def check_training(trained_on: str, tasks: Iterable[str], suite: Suite) -> None:
-    """Check the declared training data against the tasks that a policy was trained on.
-
-    Args:
-        trained_on: Declared training data; levels are separated by ``+``.
-        tasks: Keys of the tasks; those of other suites are ignored.
-        suite: The suite.
+def check_training(run: Run, suite: Suite) -> None:
+    """Check the training data that a run declares, if any, against the tasks of its policy.
 
     Raises:
         ClevrSkillsError: The policy was trained on tasks of further levels.
     """
-    known, stated = {info.level for info in suite.tasks.values()}, {*trained_on.split("+")}
-    further = {suite.tasks[task].level for task in tasks if task in suite.tasks} - stated
-    if further and (stated <= known or trained_on == NONE):
-        levels = ", ".join(sorted(further))
-        raise ClevrSkillsError(
-            f"--trained-on {trained_on}: the policy was also trained on {levels}"
-        )
+    levels, given = all_levels(suite), run.trained_on
+    stated = {*given.split("+")}
+    further = {levels[task] for task in run.trained_tasks if task in levels} - stated
+    if further and stated <= {*levels.values(), NONE}:
+        also = ", ".join(sorted(further))
+        raise ClevrSkillsError(f"--trained-on {given}: the policy was also trained on {also}")
 
 
 def deviations(run: Run, suite: Suite, results: Sequence[EpisodeResult] = ()) -> list[str]:

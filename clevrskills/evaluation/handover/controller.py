@@ -40,9 +40,8 @@ class Controllers:
 
     Attributes:
         options: Observation options.
-        track: Declared training data; empty: undeclared.
+        info: Declaration of the policy.
         isolated: Whether it runs in a separate process.
-        privileged: Whether it has access to the environment or episode ids.
 
     Raises:
         ClevrSkillsError: The policy cannot be created.
@@ -59,9 +58,7 @@ class Controllers:
     ) -> None:
         self.source, self.suite, self.clip, self.chunk = source, suite, clip, chunk
         self.runner, policy = make_runner(partial(source.make, suite), slots, limit_s)
-        self.options, self.track = policy.options, policy.info.track
-        self.isolated, self.privileged = policy.isolated, policy.info.privileged
-        self.trained_tasks = policy.info.trained_tasks
+        self.options, self.info, self.isolated = policy.options, policy.info, policy.isolated
 
 
 @dataclass

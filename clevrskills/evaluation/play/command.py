@@ -436,5 +436,5 @@ def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) ->
         track=NO_TRACK,
     )
     before = read_run(root) if open_folder(root, RUN_FILE, "no run of results") else None
-    open_run(root, before, run)
+    open_run(root, before, run, suite)
     Journal(root / RESULTS_DIR / f"{HUMAN}.jsonl").append(result.to_json())

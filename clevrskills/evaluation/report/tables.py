@@ -23,6 +23,7 @@ from clevrskills.evaluation.results import (
     RESTARTED,
     EpisodeResult,
     Evaluation,
+    seed_warnings,
     state_access,
 )
 from clevrskills.evaluation.statistics import Estimate, columns, mean, share
@@ -148,9 +149,10 @@ def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
 
 
 def warning_lines(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return warnings on truncated replies, and on runs with more than 1 % of clipped actions."""
-    lines = []
+    """Return warnings on seeds, truncated replies, and more than 1 % of clipped actions."""
+    lines: list[str] = []
     for evaluation in evaluations:
+        lines += seed_warnings(evaluation.run, evaluation.suite, splits_of([evaluation]))
         cut_off = sum(result.usage.get("cut_off", 0) for result in evaluation.results)
         if cut_off:
             turns = sum(result.turns for result in evaluation.results)

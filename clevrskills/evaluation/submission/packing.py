@@ -47,7 +47,7 @@ LANGUAGE_MODEL = ("chat:http://", "chat:https://")
 _KEPT = (
     *("policy", "policy_args", "robot", "criteria", "interface", "feedback", "stop", "wording"),
     *("controller", "controller_args", "observation", "chunk", "clip", "noise", "axes", "preset"),
-    *("renderer", "cpu", "versions", "benchmark", "protocol"),
+    *("renderer", "cpu", "versions", "benchmark", "protocol", "trained_tasks"),
     *("action_limit_s", "accept_restarts", "salt", "isolated", "privileged"),
 )
 """Attributes of the run in a submission."""
@@ -78,7 +78,7 @@ def pack(
     first = next(iter(runs.values()))
     suite = load_suite(first.suite)
     runs = {cell: _named(run, suite) for cell, run in runs.items()}
-    about: dict[str, str] = {}
+    about: dict[str, Any] = {}
     for option, given in (("track", track), ("trained_on", trained_on)):
         values = {getattr(run, option) for run in runs.values()} - {""}
         if len(values | ({given} - {""})) > 1:
@@ -87,8 +87,7 @@ def pack(
                 f"--{option.replace('_', '-')} {given}: the run declares {listed}"
             )
         about[option] = given or next(iter(values), "")
-    labeled = replace(first, track=about["track"], trained_on=about["trained_on"])
-    stated = declared(labeled, suite)
+    stated = declared(replace(first, **about), suite)
     cells: dict[str, SubmittedRun] = {}
     for folder, run in runs.items():
         if (cell := cell_name(folder, run.protocol)) in cells:

@@ -143,7 +143,8 @@ class Verifier:
     ) -> list[EpisodeResult]:
         """Evaluate episodes with the settings of a cell."""
         root, of_file = self._folder / folder, self._found.cells[cell].run
-        request = make_request(self._arguments(cell, refs[0], root), suite)
+        stated = {"trained_on": self._found.trained_on}
+        request = make_request(self._arguments(cell, refs[0], root), suite, stated)
         options = observation_of(of_file["observation"])
         shown = {name: getattr(options, name) for name in of_file["observation"]}
         source = replace(request.config.policy, overrides=shown)

@@ -86,9 +86,9 @@ def _run_trial(
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
             return evaluate(run_args, declared={"trained_on": TRAINED_ON[trial.stage]})
     except ClevrSkillsError as error:
-        if not stages.counts(trial):
-            raise
         faults.append(f"{trial.name}: {error}")
+        if not stages.counts(trial):
+            raise ClevrSkillsError(faults[-1]) from error
         return 0
 
 

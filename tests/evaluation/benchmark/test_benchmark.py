@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fabricated import outcomes, write_run
+from fake_policies import Wanderer
 from fake_suite import PROTOCOL, FakeSuite, PooledSuite, ProtocolSuite
 
 from clevrskills.cli import main
@@ -40,6 +41,12 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
     monkeypatch.setattr("clevrskills.core.policy_loader.PolicySource._isolated", lambda *_: None)
     monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+
+
+class OfOneTask(Wanderer):
+    """Learned one task."""
+
+    only_task = "visit"
 
 
 def run(out: Path, policy: str = WANDERER, **more: Any) -> int:
@@ -129,6 +136,8 @@ def test_declarations(tmp_path: Path) -> None:
             ClevrSkillsError, match=f"-on {stated}: the policy was also trained on L"
         ):
             run(tmp_path / "a", "fake_policies:Learned", track="", trained_on=stated)
+    with pytest.raises(ClevrSkillsError, match="-on L0: the policy was also trained on L1$"):
+        run(tmp_path / "a", f"{__name__}:OfOneTask", tasks=("visit",))
     assert not (tmp_path / "a").exists()
     for policy, arguments in (("zero", ()), ("fake_policies:Troubled", ("at=nowhere",))):
         root = tmp_path / policy[:4]

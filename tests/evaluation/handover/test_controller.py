@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_controllers import Attentive
+from fake_controllers import Attentive, Restless
 
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
@@ -21,7 +21,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.handover.parts import limit_alone
 from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
 from clevrskills.evaluation.rollout import PolicyRollout
-from clevrskills.evaluation.worker import joined
+from clevrskills.evaluation.worker import Describe, Evaluator, PolicyDescription, joined
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
 
@@ -121,6 +121,23 @@ def test_a_run_records_it_and_is_the_same_in_batches(
     with pytest.raises(ClevrSkillsError, match=f"controller {HERE}:Broken: RuntimeError: out of"):
         run(tmp_path / "broken", controller=f"{HERE}:Broken", episodes=3)
     capsys.readouterr()
+
+
+class OfOneTask(Restless):
+    """Learned one task."""
+
+    only_task = "pick"
+
+
+def test_a_run_knows_what_its_controller_was_trained_on() -> None:
+    run = Run("zero", "zero", "xarm6", "paper", interface="skills")
+    controller = PolicySource(f"{__name__}:OfOneTask")
+    evaluator = Evaluator(
+        WorkerConfig(Path(), load_suite(), PolicySource("zero"), run, controller=controller)
+    )
+    about = evaluator(Describe())
+    assert isinstance(about, PolicyDescription)
+    assert (about.trained_tasks, about.track, about.task) == (("pick",), "made up", "")
 
 
 def test_joined_tracks() -> None:

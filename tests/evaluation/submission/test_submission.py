@@ -15,6 +15,7 @@ from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.evaluation.policies import Zero
 from clevrskills.evaluation.results import Run, read_results
 from clevrskills.evaluation.submission.checks import numbers_of, rates_of
 from clevrskills.evaluation.submission.document import (
@@ -362,6 +363,57 @@ def test_labels_can_be_given_when_a_run_is_packed(
     assert read_submission(run / "submission.json").track == "open (tea leaves), pretrained"
     assert main(["submission", "pack", str(own_run(tmp_path / "b")), "--track", "open"]) == 2
     assert "the run declares 'standard-100'" in capsys.readouterr().err
+
+
+class Trained(Zero):
+    """Declares what it was trained on."""
+
+    trained_tasks = ("geoms",)
+
+
+def test_a_declaration_that_contradicts_the_policy_is_refused(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "--trained-on L0: the policy was also trained on L1, L2"
+    tasks = ["pick", "sort", "balance"]
+    run = own_run(tmp_path / "run", trained_on="", trained_tasks=tasks)
+    command = ["submission", "pack", str(run), "--trained-on"]
+    assert main([*command, "L0"]) == 2 and said in capsys.readouterr().err
+    assert main([*command, "all"]) == 0
+    (cell,) = read_submission(run / "submission.json").cells.values()
+    assert cell.run["trained_tasks"] == tasks
+    with pytest.raises(ClevrSkillsError, match=said):
+        pack(own_run(tmp_path / "declared", trained_tasks=tasks), "a", "", "", "")
+
+    trained = set_to("cell", "run", "trained_tasks", value=["geoms"])
+    file = changed(packed, tmp_path / "changed.json", trained, sign=True)
+    assert main(["submission", "verify", str(file)]) == 2
+    said = "--trained-on none: the policy was also trained on"
+    assert said in capsys.readouterr().err
+
+
+def test_a_verification_checks_the_declaration_against_the_policy(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrskills.core.policy_loader.PolicySource._isolated", lambda *_: None)
+    said = "--trained-on none: the policy was also trained on"
+    with one_worker_here(), pytest.raises(ClevrSkillsError, match=said):
+        verify(read_submission(packed), f"{__name__}:Trained", fresh=1)
+
+
+def test_earlier_runs_and_files_do_not_name_the_tasks(packed: Path, tmp_path: Path) -> None:
+    run = own_run(tmp_path / "run")
+    data = json.loads((run / "run.json").read_text())
+    del data["trained_tasks"]
+    (run / "run.json").write_text(json.dumps(data))
+    assert pack(run, "a", "", "", "").trained_on == "L0"
+
+    def earlier(data: dict[str, Any]) -> None:
+        (cell,) = data["cells"].values()
+        del cell["run"]["trained_tasks"]
+
+    file = changed(packed, tmp_path / "earlier.json", earlier, sign=True)
+    assert main(["submission", "verify", str(file)]) == 0
 
 
 def test_restarted_episodes_of_a_run_that_accepts_them_are_failures(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fabricated import FewTasks, outcomes, write_run
+from inline import one_worker_here
 
 from clevrskills.baselines import load
 from clevrskills.baselines.training.train import TrainArgs
@@ -24,6 +25,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.evaluate import evaluate as evaluate_really
 from clevrskills.evaluation.freeze import frozen
+from clevrskills.evaluation.policies import Zero
 from clevrskills.jobs.options import parse
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
 from clevrskills.suites.clevrskills.curriculum_args import requested_curriculum
@@ -204,7 +206,7 @@ def test_errors_of_episodes_do_not_stop_the_rest(folder: Path, evaluate: Evaluat
 
 def test_a_policy_that_does_not_work_at_all_stops_it(folder: Path, evaluate: Evaluator) -> None:
     evaluate.broken = {"multimodal-l0-on-L1-train"}
-    with pytest.raises(ClevrSkillsError, match="^1 episodes ended in errors"):
+    with pytest.raises(ClevrSkillsError, match="^multimodal-l0-on-L1-train: 1 episodes"):
         run(CHECKPOINTS, evaluate)
     assert len(evaluate.calls) == 3
 
@@ -558,6 +560,24 @@ def test_files_of_the_documentation() -> None:
     args = parse(TrainArgs, command[5:])
     assert (args.policy, args.from_, args.bf16) == ("stream_robolm", None, True)
     assert ours.training.argument in inspect.signature(load).parameters
+
+
+class TrainedOnL2(Zero):
+    """Declares a task of L2."""
+
+    trained_tasks = ("trace", "stack_topple")
+
+
+def test_a_checkpoint_that_was_trained_on_later_levels_is_refused(folder: Path) -> None:
+    text = CHECKPOINTS.replace("package:Policy", f"{__name__}:TrainedOnL2")
+    text = re.sub(r"(l[012]) = .*", r"\1 = {}", text).replace('device = "cpu"', "")
+    Path("table.toml").write_text(text)
+    suite = FewTasks()
+    args = CurriculumArgs(table=Path("table.toml"), out=Path("out"))
+    said = "^multimodal-l0-on-L0-train: --trained-on L0: the policy was also trained on L2$"
+    with one_worker_here(), pytest.raises(ClevrSkillsError, match=said):
+        curriculum(args, suite, partial(evaluate_really, suite=suite))
+    assert not list(Path("out").rglob("run.json"))
 
 
 @pytest.mark.slow
