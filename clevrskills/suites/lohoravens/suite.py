@@ -46,7 +46,7 @@ PROTOCOL = Protocol(
         Number("partial, seen", ("seen",), "partial"),
         Number("partial, unseen", ("unseen", "workshop"), "partial"),
     ),
-    ("primitive", "seen", "all"),
+    ("primitive", "primitive+seen", "all"),
 )
 """Success and, as in the papers, partial scores."""
 _CONDITIONS = {
