@@ -65,7 +65,6 @@ def main() -> None:
     parser.add_argument("--instructions", type=int, default=5, help="drawn for each image")
     parser.add_argument("--depth", type=int, default=2, help="images of each episode")
     parser.add_argument("--seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--split", default="train")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     suite = load_suite("lohoravens")
@@ -73,14 +72,17 @@ def main() -> None:
     tasks = [*args.tasks, *(key for key, level in levels.items() if level in args.level)]
     found: dict[str, list[Any]] = defaultdict(list)
     for task in tasks:
-        env: Any = suite.make(EnvConfig(task, args.split, cameras=("map",), look="flat"))
+        split = next(iter(suite.tasks[task].splits))
+        env: Any = suite.make(EnvConfig(task, split, cameras=("map",), look="flat"))
         for seed in range(args.seed, args.seed + args.count):
             try:
-                episode = suite.draw(task, args.split, seed)
+                episode = suite.draw(task, split, seed)
                 env.reset(options={"episode": episode})
             except ClevrSkillsError:
                 continue
+            images = len(found["map"])
             add_episode(found, env, levels[task] == "primitive", args, seed)
+            found["task"] += [task] * (len(found["map"]) > images)
         env.close()
     arrays = {name: np.array(values) for name, values in found.items()}
     np.savez_compressed(args.out, **arrays)

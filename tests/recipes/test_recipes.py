@@ -173,6 +173,7 @@ def test_turns_are_drawn_without_an_arm(tmp_path: Path) -> None:
     given = ["pick_place_side", "--count", "2", "--instructions", "3", "--out", str(file)]
     subprocess.run([sys.executable, str(script), *given], check=True, capture_output=True)
     turns = read_turns(file)
+    assert turns.tasks == ("pick_place_side",) * 2
     assert len(turns.map) == 4 and len(turns) == 2 * (1 + 3) + 2 * (3 + 1)
     assert (turns.action[:, 0] == NOTHING).sum() == 2
     batch = TurnWindows([turns], 64, 32, augment=True, most=2)[[0]]

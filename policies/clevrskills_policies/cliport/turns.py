@@ -2,7 +2,8 @@
 
 They are read from a dataset whose turns have the views ``map`` and ``height``, or from a file of
 arrays: ``map`` (I, H, W, 3) uint8, ``height`` (I, H, W) in m, ``text`` (N,) and ``action`` (N, 6).
-If images have several turns, ``scene`` (N,) is the index of the image of each turn.
+If images have several turns, ``scene`` (N,) is the index of the image of each turn; ``task`` has
+the task of each episode.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def read_turns(root: Path) -> Turns:
             with np.load(root) as data:
                 arrays = {name: data[name] for name in ARRAYS}
                 scene = data["scene"] if "scene" in data else np.arange(len(arrays["map"]))
-                return Turns(root, scene=scene, **arrays)
+                tasks = tuple(data["task"].tolist()) if "task" in data else ()
+                return Turns(root, scene=scene, tasks=tasks, **arrays)
         except (OSError, KeyError, ValueError, BadZipFile) as error:
             raise ClevrSkillsError(f"{root} holds no turns: {error}") from None
     found: dict[str, list[Any]] = {name: [] for name in ARRAYS}
