@@ -1,6 +1,4 @@
-"""Published checkpoints solve the tasks that their cards name: on drawn episodes, half of them at
-least.
-"""
+"""Published checkpoints solve the tasks that their cards name, on drawn episodes."""
 
 from pathlib import Path
 from typing import Any
@@ -45,4 +43,5 @@ def test_published_checkpoint_solves_its_tasks(name: str, tmp_path: Path) -> Non
     options = {"split": ("val",), "seed": SEED, "episodes": 4, "workers": 1} | OPTIONS[name]
     assert evaluate(EvaluateArgs(**options, policy=f"{kind}:zoo/{name}", out=tmp_path)) == 0
     solved = [result.success_once for result in read_results(tmp_path)]
-    assert sum(solved) >= len(solved) / 2, f"{sum(solved)} of {len(solved)}"
+    least = 0.8 if name == "cliport-primitives" else 0.5
+    assert sum(solved) >= least * len(solved), f"{sum(solved)} of {len(solved)}"
