@@ -109,13 +109,13 @@ def read_turns(root: Path) -> Turns:
         for name, value in (*((v, seen[v]) for v in VIEWS), ("text", text), ("action", action)):
             found[name].append(value)
 
-    dataset, tasks = Dataset(root), list[str]()
+    dataset, recorded = Dataset(root), list[str]()
     check_learnable(dataset)
     for episode in dataset:
         split = all_splits(episode.suite)[0]
         if episode.info["split"] != split:
             raise ClevrSkillsError(f"{episode.id} of {root} is held out; allowed: split {split}")
-        tasks.append(episode.info["task"])
+        recorded.append(episode.info["task"])
         if not episode.has_turns:
             raise ClevrSkillsError(f"{root} has no turns: generate it with --interface")
         text = episode.prompt["plain"] if "plain" in episode.prompt else episode.prompt["text"]
@@ -132,7 +132,7 @@ def read_turns(root: Path) -> Turns:
         raise ClevrSkillsError(f"{root} has no executed turns")
     scene = np.arange(len(found["text"]))
     arrays = {name: np.array(found[name]) for name in ARRAYS}
-    return Turns(root, scene=scene, tasks=tuple(tasks), **arrays)
+    return Turns(root, scene=scene, tasks=tuple(recorded), **arrays)
 
 
 class TurnWindows(TorchDataset[TurnBatch]):
