@@ -85,7 +85,7 @@ def overfit(policy: LearnedPolicy, batch: Batch, steps: int) -> tuple[float, flo
     before = measured()
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = policy.config.learning_rate * min((step + 1) / 10, 1 - step / steps)
+            group["lr"] = policy.learning_rate * min((step + 1) / 10, 1 - step / steps)
         policy.train()
         loss = policy(batch)["loss"]
         optimizer.zero_grad()

@@ -337,7 +337,8 @@ def test_a_checkpoint_of_another_policy(undisturbed: Path, demos: Path, tmp_path
 
 
 CODE = (
-    "import json, sys, torch; torch.set_num_threads(1); sys.path.insert(0, sys.argv[1]);"
+    "import json, sys, torch; torch.set_num_threads(1);"
+    "sys.path[:0] = [sys.argv[1], f'{sys.argv[1]}/tests/support'];"
     "from pathlib import Path; from tests.baselines.training.test_train import args_for;"
     "from clevrskills.baselines.training.train import train;"
     "sys.exit(train(args_for(Path(sys.argv[2]), Path(sys.argv[3]), **json.loads(sys.argv[4]))))"
