@@ -158,7 +158,7 @@ class SceneMaps(NamedTuple):
     def similarity(self, queries: Tensor) -> Tensor:
         """Return the cosine similarity of unit queries (n, k, D) and each cell, (n, k, h, w)."""
         cells = self.cells.flatten(2)
-        # the gradient of vector_norm is a fifth of a training step
+        # the gradient of vector_norm would take a seventh of a training step
         length = cells.float().square().sum(1, keepdim=True).clamp(min=1e-12).sqrt()
         product = (queries.to(cells.dtype) @ cells).float() / length
         return product.unflatten(2, self.cells.shape[2:])
