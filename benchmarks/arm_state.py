@@ -242,7 +242,7 @@ def main(args: Args) -> None:
     """Render frames, train, and print how often the right body is found."""
     scores, threads = open_scores(args), torch.get_num_threads()
     drawn, frames = SceneSet(args.scenes), draw_frames(args)
-    torch.set_num_threads(threads)  # a worker sets one
+    torch.set_num_threads(threads)  # rendering sets one
     known, first, new = divide(frames)
     val = SceneSet(args.val)
     starts = Part(val, [scene for scene in val.scenes if not scene.elsewhere])
