@@ -158,9 +158,8 @@ class SceneMaps(NamedTuple):
     def similarity(self, queries: Tensor) -> Tensor:
         """Return the cosine similarity of unit queries (n, k, D) and each cell, (n, k, h, w)."""
         cells = self.cells.flatten(2)
-        # the gradient of vector_norm would take a seventh of a training step
-        length = cells.float().square().sum(1, keepdim=True).clamp(min=1e-12).sqrt()
-        product = (queries.to(cells.dtype) @ cells).float() / length
+        length = torch.linalg.vector_norm(cells, dim=1, keepdim=True, dtype=torch.float32)
+        product = (queries.to(cells.dtype) @ cells).float() / length.clamp(min=1e-6)
         return product.unflatten(2, self.cells.shape[2:])
 
 
