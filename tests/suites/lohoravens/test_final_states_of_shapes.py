@@ -1,11 +1,13 @@
 """Final states of tasks with hidden blocks and of shapes that come close, or trick: no success."""
 
 from collections.abc import Callable
+from math import pi
 
 import numpy as np
 import pytest
 import torch
 
+from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.envs.scene_sampling import DrawnScene
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.move import Move
@@ -201,3 +203,29 @@ def test_shapes_are_built_from_thirty_disturbed_scenes(key: str) -> None:
 @pytest.mark.parametrize("key", [*ORDERED, "concentric_circles", "circle_with_middle"])
 def test_swapped_blocks_of_shapes(key: str) -> None:
     check(key, swapped)
+
+
+@pytest.mark.parametrize("key", [*ORDERED, "concentric_circles", "circle_with_middle"])
+def test_swapped_blocks_of_shapes_are_put_right(key: str) -> None:
+    scene, world = solved(key).scene, solved(key).world()
+    swapped(scene, world)
+    plan = solve(scene, world)
+    assert plan and len(plan) <= 4
+
+
+@pytest.mark.parametrize("key", SHAPES)
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_block_is_put_back_between_turned_ones(key: str, number: int) -> None:
+    """The others are in place, but turned by 45 degrees, so some cover its place."""
+    scene, world = solved(key).scene, solved(key).world()
+    slots = meant(scene)
+    for slot in slots:
+        place(world, slot, turned)
+    at = world.body_pose[0, slots[number], :2].tolist()
+    carry_out(world, Move((*at, 0.0), (-0.02, 0.33, 0.3)))
+    plan = solve(scene, world)
+    assert plan and len(plan) <= 2 * len(slots)
+
+
+def turned(pose: torch.Tensor) -> None:
+    pose[3:] = quaternion_multiply(yaw_quaternion(torch.tensor([pi / 4])), pose[3:])[0]

@@ -27,8 +27,7 @@ GAP_M, BESIDE_HIGHER_M = 0.003, 0.03
 HIGHER_M = 0.004
 CLOSELY = 4
 """Number of the best arrangements that are planned step by step."""
-BLOCKED, AT_PLACE, KEPT_FREE_M = 10.0, 1000.0, 0.02
-"""Costs; half the side of the square around each place in which nothing is put aside."""
+BLOCKED, AT_PLACE = 10.0, 1000.0  # costs
 
 
 class Pieces(NamedTuple):
@@ -68,7 +67,9 @@ def lay_out(planner: Planner, leaf: Forms) -> Move | None:
     piece, number = steps[0]
     if number is not None:
         return planner.to(slots[piece], target.places[number], float(target.yaws_rad[number]))
-    kept_free = [(at - KEPT_FREE_M, at + KEPT_FREE_M) for at in target.places]
+    beside_m = BESIDE_HIGHER_M if np.ptp(sides) > HIGHER_M else GAP_M
+    half_m = sides.max() / 2**0.5 + beside_m  # further away it obstructs no place
+    kept_free = [(at - half_m, at + half_m) for at in target.places]
     return planner.evict(slots[piece], kept_free)
 
 
@@ -129,25 +130,21 @@ def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[tuple[int, int, f
 
 def _steps(pieces: Pieces, arrangement: Arrangement, where: np.ndarray) -> Iterator[Step]:
     """Yield the steps in an order in which each place is free when it is filled; pieces near their
-    places come last.
+    places come last. Pieces in place that cover another place are laid exactly.
     """
     sides_m = pieces.sides_m
-    now = zip(pieces.places, pieces.yaws_rad, sides_m, strict=True)
-    squares = {k: square(*each) for k, each in enumerate(now)}
-    then = zip(arrangement.places, arrangement.yaws_rad, sides_m[where], strict=True)
-    goals = [square(*each) for each in then]
+    squares = dict(enumerate(map(square, pieces.places, pieces.yaws_rad, sides_m)))
+    goals = [*map(square, arrangement.places, arrangement.yaws_rad, sides_m[where])]
+    own = dict(zip(where.tolist(), goals, strict=True))
     away = np.linalg.norm(pieces.places[where] - arrangement.places, axis=-1)
     left = np.flatnonzero((away >= arrangement.near_m) | ~pieces.free[where]).tolist()
     left.sort(key=lambda number: away[number] < sides_m[where[number]] / 2)
     while left:
         loose: list[int] = []
         for number in left:
-            piece = int(where[number])
-            others = [
-                k
-                for k in squares
-                if k != piece and _in_the_way(k, piece, squares, goals[number], sides_m)
-            ]
+            piece, goal = int(where[number]), goals[number]
+            rest = [k for k in squares if k != piece]
+            others = [k for k in rest if _obstructs(k, piece, squares, goal, sides_m)]
             if not others:
                 break
             loose += [k for k in others if k in where[left]]
@@ -157,12 +154,16 @@ def _steps(pieces: Pieces, arrangement: Arrangement, where: np.ndarray) -> Itera
                 yield loose[0], None
                 continue
             number = left[0]  # only pieces in place are in the way
+            for piece in squares:
+                if gap_m(squares[piece], goals[number]) < 0.0 <= gap_m(own[piece], goals[number]):
+                    squares[piece] = own[piece]
+                    yield piece, where.tolist().index(piece)
         left.remove(number)
         squares[int(where[number])] = goals[number]
         yield int(where[number]), number
 
 
-def _in_the_way(
+def _obstructs(
     other: int, piece: int, squares: dict[int, np.ndarray], goal: np.ndarray, sides_m: np.ndarray
 ) -> bool:
     higher = sides_m[other] > sides_m[piece] + HIGHER_M
