@@ -163,7 +163,7 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
     if path.is_file():
         before = read_json(path)
         done = before.pop("done")
-        check_settings(args.out, about | before, about, made="trained")  # older files have fewer
+        check_settings(args.out, before, about, made="trained")
     for number, stage in enumerate(chosen, 1):
         if stage.name in done:
             continue

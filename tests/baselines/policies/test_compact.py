@@ -43,7 +43,7 @@ from clevrskills.baselines.policies.compact.network import (
     rotation_of,
 )
 from clevrskills.baselines.policies.compact.perception import SceneWindows
-from clevrskills.baselines.policies.compact.policy import CompactPolicy
+from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
 from clevrskills.baselines.policies.compact.skills import MOTION_NAMES, MOTIONS, SKILL_NAMES
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.core.checkpoint import find
@@ -774,6 +774,24 @@ def test_a_recipe_decides_most_options(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"cameras": ("hand_camera",)},
+        {"image_size": 128},
+        {"proprioception": False},
+        {"horizon": 8},
+        {"execution_horizon": 0},
+        {"execution_horizon": 9},
+        {"channels": (8, 16)},
+        {"layers": 1},
+    ],
+)
+def test_entries_that_the_policy_ignores_are_refused(entries: dict[str, Any]) -> None:
+    with pytest.raises(ClevrSkillsError, match=next(iter(entries))):
+        CompactConfig(**entries)
+
+
 def test_a_recipe_continues_with_its_settings(tmp_path: Path) -> None:
     from clevrskills.baselines.training.arguments import TrainArgs
     from clevrskills.baselines.training.recipe import stages
@@ -782,11 +800,8 @@ def test_a_recipe_continues_with_its_settings(tmp_path: Path) -> None:
     args = TrainArgs(recipe="compact", out=tmp_path, set=("learning_rate=0.01",))
     done = [stage.name for stage in stages(args, train)]
     about = {"recipe": "compact", "configuration": None, "seed": 0, "level": [], "done": done}
-    path = tmp_path / "recipe.json"
-    path.write_text(json.dumps(about))  # as earlier versions wrote it
-    assert train(args) == 0
     about |= {"accumulate": 1, "bf16": False, "set": ["learning_rate=0.01"]}
-    path.write_text(json.dumps(about))
+    (tmp_path / "recipe.json").write_text(json.dumps(about))
     assert train(args) == 0
     for change in ({"set": ()}, {"accumulate": 2}, {"bf16": True}, {"level": ("L0", "L1")}):
         with pytest.raises(ClevrSkillsError, match=f"was trained with {[*change][0]} .*, not"):

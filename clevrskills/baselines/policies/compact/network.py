@@ -2,8 +2,8 @@
 
 One convolutional trunk encodes the scene and the images of the prompt. A small transformer reads
 the prompt and makes a query for each of two roles, the object that is acted on and the target; the
-answer is a heat map over cells of the scene. A second network refines positions to millimeters in
-crops of the full image; a third one estimates the pose of the end effector in a key-step image.
+answer is a heat map over cells of the scene. A second network refines positions in crops of
+the full image; a third one estimates the pose of the end effector in a key-step image.
 """
 
 from __future__ import annotations

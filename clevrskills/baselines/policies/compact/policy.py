@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from clevrskills.baselines.batch import Batch, Prompts
 from clevrskills.baselines.policies.compact.controller import Command, Controller
-from clevrskills.baselines.policies.compact.controller_network import ControllerNetwork
+from clevrskills.baselines.policies.compact.controller_network import CHUNK, ControllerNetwork
 from clevrskills.baselines.policies.compact.demonstrations import ControlBatch, controller_losses
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
@@ -54,7 +54,7 @@ CAMERA = TABLETOP.watch[0]
 HELD_BELOW_M = 0.03
 """Assumed depth of a held object's center below the end effector."""
 SUBGOAL_STEPS, MIN_STEPS = 120, 12
-"""Control steps after which a subgoal counts as ended, and before which it does not."""
+"""Control steps after which a subgoal begins anew, and before which it does not count as ended."""
 UPDATE_STEPS = 3
 """Control steps between two updates of a goal in the air."""
 OBSTACLES = 6
@@ -89,8 +89,11 @@ class CompactConfig(PolicyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.channels) != 3 or self.layers < 2:
-            raise ClevrSkillsError("channels must be three numbers, and layers at least 2")
+        if len(self.channels) != 3 or self.layers < 2 or not 1 <= self.execution_horizon <= CHUNK:
+            raise ClevrSkillsError("needs 3 channels, layers >= 2, execution_horizon from 1 to 8")
+        fixed = ("cameras", "image_size", "proprioception", "steps", "starts_every", "horizon")
+        if given := [name for name in fixed if getattr(self, name) != getattr(CompactConfig, name)]:
+            raise ClevrSkillsError(f"{', '.join(given)} cannot be set for compact")
 
 
 @dataclass

@@ -81,11 +81,10 @@ class CompactTraining(TrainingConfig):
         """
         tasks, before = sorted(set(windows.tasks)), self._declared()
         if self.scenes is not None:
-            labels = "positions, boxes, subgoals and grasp points of the simulator"
             learned = {
                 "scenes": before.get("scenes", 0) + len(windows),
                 "scene_tasks": sorted({*before.get("scene_tasks", ()), *tasks}),
-                "scene_labels": labels,
+                "scene_labels": "positions, subgoals and grasp points of the simulator",
                 "calibration": "of the base camera, in training and acting",
             }
         else:
