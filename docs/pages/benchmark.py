@@ -24,7 +24,7 @@ FAST_S, LARGE_S, CHUNK = 0.05, 1 / 6, 8
 TEXT = """\
 # The benchmark in three minutes
 
-Can a policy solve a task composed of skills it knows? Four suites ask this question, each with one protocol:
+How do I get the numbers to report? Each of four suites has its own question and one protocol:
 
 {suites}
 
@@ -44,7 +44,7 @@ A result declares the policy's [track](datasets.md#standard-datasets) and the ta
 ## Which number to report
 
 - **ClevrSkills** has no overall mean. Policies trained on L0 or on nothing report *L0* and *L1+L2 zero-shot*, others *L0* and
-  *L1+L2 trained*. Each is a mean over tasks with unseen objects.
+  *L1+L2 trained*, even if L2 is new to them (`L0+L1`). Each is a mean over tasks with unseen objects.
 - **iVISPAR** has a row for each view. *Mean deviation* is the number of moves still needed after as many moves as the shortest solution has.
 - **AsgardBench** pools all instances, as in its paper. *Careful* counts those solved without a refused turn or a needless repair.
 - **LoHoRavens** has two rows, without and with noise. *Partial* is the fraction of the goal that is met at the end.

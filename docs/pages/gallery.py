@@ -36,7 +36,7 @@ PAGES = {
 INTRODUCTION = """\
 # Gallery
 
-What does each task look like? The oracle solves one episode each of all ClevrSkills tasks and some tasks of the other suites.
+What does each task look like? The oracle solves one episode of each ClevrSkills task, and of some tasks of the other suites.
 `clevrskills gallery` films any task.
 """  # noqa: E501
 

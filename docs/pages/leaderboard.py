@@ -32,6 +32,8 @@ with the outcome of every episode. To add a row, see [submitting](#submitting).
 
 Success rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools them.
 Privileged policies read the simulator state; *sees state*: the policy observes a description of it.
+`compact` and `compact-l0` also learned from labeled scenes and use the camera calibration ([training data](training_results.md#what-each-policy-learned-from)).
+Their weights are those of the runs; cards and settings were reworded since, so hashes of the folders differ from those in the files.
 """  # noqa: E501
 PROCEDURE = """\
 ## Submitting
@@ -63,14 +65,14 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
 - 10 fresh episodes per task are drawn from a 64-bit random seed, revealed afterwards (`--seed` repeats them), and screened like frozen
   ones. They are kept in memory, out of reach of the policy's process.
 - An exact one-sided test detects inflation: are fresh episodes solved less often than those of the file (Mantel-Haenszel by task), in
-  total and for each number? It refuses at most one of 200 honest files.
+  total and for each number? It refuses at most 0.5 % of honest files.
 - The row then shows the verifier's number beside that of the file, and a badge: `self-reported`, `fresh` (on a server of the authors), or
   `fresh, weights held`.
 - Rows of language models state model, date, temperature, token limit, tokens and price. Transcripts are scored again
   (`--transcripts DIR`), and 2 fresh episodes per task are run.
 
 In simulations of 1,000 files each with 50 episodes per task (`python benchmarks/submissions.py`), at most 0.6 % of honest files were
-refused. Of files inflated by 10 points, 23 to 86 % were refused; by 20 points, 92 to 100 %; by 30 points, all.
+refused (at most 0.5 % are expected). Of files inflated by 10 points, 23 to 86 % were refused; by 20 points, 92 to 100 %; by 30 points, all.
 """  # noqa: E501
 _SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
