@@ -3,7 +3,7 @@
     clevrskills generate pick push rotate --episodes 300 --no-cameras --out D
     clevrskills scenes pick push rotate --scenes 600 --out S
     clevrskills scenes pick push rotate --scenes 50 --split val --out V
-    python benchmarks/arm_state.py --demonstrations D --scenes S --val V --steps 1000 --out arm_state
+    python benchmarks/arm_state.py --demonstrations D --scenes S --val V --steps 1000 --out arms
 
 The reader of the compact policy is trained equally long on four sets of images of ``train``:
 frames of demonstrations at random steps; the same frames, with the pose of the end effector as a
