@@ -42,7 +42,7 @@ from clevrskills.baselines.policies.compact.network import (
     SceneMaps,
     rotation_of,
 )
-from clevrskills.baselines.policies.compact.perception import SceneWindows
+from clevrskills.baselines.policies.compact.perception import SceneWindows, _prompted
 from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
 from clevrskills.baselines.policies.compact.skills import MOTION_NAMES, MOTIONS, SKILL_NAMES
 from clevrskills.baselines.policy import LearnedPolicy
@@ -231,7 +231,8 @@ def test_scenes_of_compositions_are_also_prompted_by_the_subgoal() -> None:
     }
     text = f"Pick {{obj:{first}}}, then {{obj:{second}}}."
     episode = replace(skill.episode, level="L1", text=text, prompt_images=shown, shows=(0, 1))
-    goal = replace(skill.subgoal, text=f"Pick {{obj:{second}}}.", plain="Pick it.", object=1)
+    described = f"Pick {{obj:{second}}} after {{obj:{first}}}"
+    goal = replace(skill.subgoal, text=described, plain="Pick it after that", object=1)
     composed = replace(skill, episode=episode, subgoal=goal, done=1)
     placed = replace(composed, subgoal=replace(goal, position=BODIES[0]))
 
@@ -245,6 +246,9 @@ def test_scenes_of_compositions_are_also_prompted_by_the_subgoal() -> None:
     assert prompted(composed) - in_words == {by_task, by_subgoal}
     assert prompted(placed) - in_words == {by_task}
     assert prompted(replace(composed, episode=replace(episode, level="L0"))) - in_words == {by_task}
+    rng = np.random.default_rng(0)
+    asked = {(e.text, e.plain) for e in (_prompted(composed, rng).episode for _ in range(20))}
+    assert asked == {(text, episode.plain), (f"Pick {{obj:{second}}}.", "Pick it.")}
 
 
 def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:

@@ -293,7 +293,7 @@ class SceneWindows:
 
 def _prompted(scene: LabeledScene, rng: np.random.Generator) -> LabeledScene:
     """Return a scene of a composition with its own prompt or, if it names the target, with the
-    sentence of the subgoal; a scene of a skill unchanged.
+    sentence of the subgoal, as ``subgoal_prompt`` has it; a scene of a skill unchanged.
     """
     episode, goal = scene.episode, scene.subgoal
     placed = np.isfinite(goal.position[:2]).all()
@@ -302,7 +302,8 @@ def _prompted(scene: LabeledScene, rng: np.random.Generator) -> LabeledScene:
     keys = [f"{{obj:{key}}}" for key in episode.keys]
     images = dict(zip(keys, episode.body_images, strict=True))
     shows = tuple(range(len(keys)))
-    asked = replace(episode, text=goal.text, plain=goal.plain, prompt_images=images, shows=shows)
+    text, plain = (f"{each.partition(' after ')[0]}." for each in (goal.text, goal.plain))
+    asked = replace(episode, text=text, plain=plain, prompt_images=images, shows=shows)
     return replace(scene, episode=asked, done=0, first=scene.image)
 
 
